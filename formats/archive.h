@@ -1,0 +1,30 @@
+/*
+ * What an archive holds, member by member, through libarchive (tar, gzip, zstd, zip and what else it reads).
+ * Knows no rule.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "formats/digest.h"
+#include "proto/exhibit.pb-c.h"
+
+#include <stdbool.h>
+
+/* Owned; release with archive_list_done. All zero is the empty one. */
+struct archive_list {
+    Exhibit__ArchiveMember **members; /* in the archive's order */
+    size_t count;
+};
+
+/* Whether a file of this name is treated as an archive: .tar, .tgz, .tar.*, .zip. */
+bool archive_name_is_known(const char *path, size_t size_bytes);
+
+/*
+ * Lists an archive held in memory (borrowed during the call). ERR_FORMAT: not an archive, or damaged. ERR_LIMIT: over
+ * LIMIT_ARCHIVE_MEMBERS or LIMIT_ARCHIVE_CONTENT_BYTES, or a path over LIMIT_PATH_BYTES. ERR_SYSTEM: out of memory.
+ * The list is empty after a failure.
+ */
+int archive_list_read(const void *from, size_t size_bytes, struct archive_list *out, struct err *err);
+
+/* Releases it. Harmless on the empty one. */
+void archive_list_done(struct archive_list *list);

@@ -1,0 +1,55 @@
+/*
+ * SHA-256 through libcrypto (FIPS 180-4). Knows bytes only.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "formats/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct digest {
+    uint8_t bytes[DIGEST_BYTES];
+};
+
+/* A running hash; owned by the caller, free with digest_run_free. */
+struct digest_run;
+
+/* Starts one. NULL: libcrypto could not (out of memory, or no SHA-256 in its configuration). */
+struct digest_run *digest_run_new(void);
+
+/* Adds bytes. Cannot fail on a valid run. */
+void digest_run_add(struct digest_run *run, const void *from, size_t size_bytes);
+
+/* Gives the digest of what was added so far; adding may go on afterwards. */
+struct digest digest_run_now(const struct digest_run *run);
+
+/* Starts over, as after digest_run_new. */
+void digest_run_reset(struct digest_run *run);
+
+/* Releases it; NULL is harmless. */
+void digest_run_free(struct digest_run *run);
+
+/* The digest of size_bytes bytes. */
+struct digest digest_of(const void *from, size_t size_bytes);
+
+/* The digest and length of everything that can be read from fd from offset 0. ERR_SYSTEM: a read error. */
+int digest_of_fd(int fd, struct digest *out, uint64_t *out_size_bytes, struct err *err);
+
+/* Whether two are equal. */
+static inline bool digest_equal(const struct digest *a, const struct digest *b)
+{
+    return memcmp(a->bytes, b->bytes, DIGEST_BYTES) == 0;
+}
+
+/* Copies a protobuf bytes field. False: it is not of DIGEST_BYTES bytes; out unset. */
+static inline bool digest_from(const uint8_t *data, size_t size_bytes, struct digest *out)
+{
+    if (size_bytes != DIGEST_BYTES)
+        return false;
+    memcpy(out->bytes, data, DIGEST_BYTES);
+    return true;
+}

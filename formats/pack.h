@@ -1,0 +1,113 @@
+/*
+ * The container: docs/FORMAT.md sections 1 to 5. Objects go in under the SHA-256 of their content and come out
+ * checked against it. This file knows bytes only: nothing of receipts, events or claims but their digests.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "formats/digest.h"
+#include "formats/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The two sorts of content; they never share a block nor an index. Values are stored. */
+enum pack_part {
+    PACK_OBSERVATION = 1,
+    PACK_INPUT = 2,
+};
+
+/* ---- writing ---- */
+
+/* Owned by the caller; ended by pack_writer_finish or pack_writer_abandon. */
+struct pack_writer;
+
+/*
+ * Starts a pack that will be called `name` (one path part) in the folder dir_fd (borrowed until the writer has ended).
+ * Written under a temporary name in the same folder. ERR_USAGE: `name` exists. ERR_SYSTEM: could not create.
+ */
+int pack_writer_new(int dir_fd, const char *name, struct pack_writer **out, struct err *err);
+
+/*
+ * Puts an object of size_bytes (at most LIMIT_OBJECT_BYTES) and gives its digest. Content that is already in the same
+ * part is not stored again. ERR_LIMIT, ERR_SYSTEM: the writer is spent and can only be abandoned.
+ */
+int pack_put(struct pack_writer *writer, enum pack_part part, const void *from, size_t size_bytes,
+             struct digest *out_digest, struct err *err);
+
+/*
+ * Puts everything that can be read from fd from its start, in bounded memory, and gives digest and length. The content
+ * is what was read: a file that changes meanwhile is stored as it was seen. Terms as pack_put.
+ */
+int pack_put_fd(struct pack_writer *writer, enum pack_part part, int fd, struct digest *out_digest,
+                uint64_t *out_size_bytes, struct err *err);
+
+/*
+ * Writes what is left, indexes and footer, then fsync, rename to the name, fsync of the folder. `receipt` must have
+ * been put as an observation; so must `claim`, NULL for a pack without one. Frees the writer, also on failure; then
+ * no file is left. ERR_USAGE: the name exists by now.
+ */
+int pack_writer_finish(struct pack_writer *writer, const struct digest *receipt, const struct digest *claim,
+                       struct err *err);
+
+/* Removes the temporary file and frees the writer. NULL is harmless. */
+void pack_writer_abandon(struct pack_writer *writer);
+
+/* ---- reading ---- */
+
+/* Owned by the caller, free with pack_close. */
+struct pack;
+
+struct pack_object {
+    struct digest digest;
+    enum pack_part part;
+    uint64_t size_bytes;
+};
+
+/*
+ * Opens a pack by reading header, footer and indexes from fd (borrowed until pack_close; read with pread).
+ * ERR_FORMAT: not a pack, cut, or partial (says so, with the range of bytes). ERR_LIMIT. ERR_SYSTEM: a read error.
+ */
+int pack_open(int fd, struct pack **out, struct err *err);
+
+/* Releases it; NULL is harmless. */
+void pack_close(struct pack *pack);
+
+/* The receipt's digest. */
+struct digest pack_receipt(const struct pack *pack);
+
+/* The claim's digest. False: the pack has no claim; out unset. */
+bool pack_claim(const struct pack *pack, struct digest *out);
+
+/* How many objects a part has. */
+uint32_t pack_object_count(const struct pack *pack, enum pack_part part);
+
+/* The object at `index` (below pack_object_count), in ascending order of digests. */
+struct pack_object pack_object_at(const struct pack *pack, enum pack_part part, uint32_t index);
+
+/* Looks a digest up in a part. False: not there; out unset. out may be NULL. */
+bool pack_find(const struct pack *pack, enum pack_part part, const struct digest *digest, struct pack_object *out);
+
+/*
+ * Reads a whole object, checked against its digest, replacing what was in out. ERR_LIMIT: larger than max_bytes.
+ * ERR_MISMATCH: no such object in the part, or its content has another digest. ERR_FORMAT: the block is malformed
+ * (names the range). ERR_SYSTEM.
+ */
+int pack_read(struct pack *pack, enum pack_part part, const struct digest *digest, size_t max_bytes, struct bytes *out,
+              struct err *err);
+
+/*
+ * Hands an object on in pieces of at most LIMIT_BLOCK_BYTES (valid during the call only), and checks its digest after
+ * the last. `take` returns 0 or a negative err_code with err filled, which ends the reading. Errors as pack_read.
+ */
+int pack_read_pieces(struct pack *pack, enum pack_part part, const struct digest *digest,
+                     int (*take)(void *context, const void *piece, size_t size_bytes, struct err *err), void *context,
+                     struct err *err);
+
+/*
+ * Checks every byte: tiling, canonical frame headers, journals, checksums, each object's digest, reserved bytes.
+ * The first fault found is told with the range of bytes (at most one block) that holds it. ERR_FORMAT, ERR_MISMATCH,
+ * ERR_LIMIT, ERR_SYSTEM. Memory does not grow with the contents.
+ */
+int pack_check(struct pack *pack, struct err *err);

@@ -1,0 +1,112 @@
+/*
+ * A plan as parsed data: docs/PLAN.md. Defaults are filled in; placeholders are not expanded yet.
+ * Knows no judgement and no process.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "formats/digest.h"
+#include "formats/limits.h"
+#include "proto/exhibit.pb-c.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A list of byte strings without NUL (argv, paths). */
+struct text_list {
+    char **items; /* each NUL-terminated; they may hold bytes that are not UTF-8 */
+    size_t count;
+};
+
+struct plan_variable {
+    char *name;
+    char *value;
+};
+
+struct plan_pin {
+    char *path; /* absolute */
+    struct digest expected;
+};
+
+struct plan_input {
+    char *name;
+    char *path; /* absolute, or relative to the plan's folder and within it */
+    bool retain; /* keep the contents in the bundle, not only their digests */
+};
+
+struct plan_binary {
+    char *name;
+    char *path; /* absolute */
+};
+
+struct plan_case {
+    char *name;
+    struct text_list command;
+    struct bytes stdin_bytes; /* empty: a pipe that is closed at once */
+    uint32_t watchdog_ms;
+    struct plan_variable *environment; /* beside the plan's own */
+    size_t environment_count;
+};
+
+struct plan_trial {
+    char *name;
+    bool tree; /* all three roles; else the parent alone */
+    char **effects;
+    size_t effect_count;
+    uint32_t rounds;      /* of the grandchild; parent and child make one */
+    uint32_t interval_ms; /* between its rounds */
+    uint32_t lifetime_ms;
+    struct {
+        uint32_t signal; /* SIGTERM or SIGKILL */
+        Exhibit__StepTarget target;
+        uint32_t after_rounds; /* first step: rows of the grandchild */
+        uint32_t after_ms;     /* later steps */
+    } steps[LIMIT_STEPS];
+    size_t step_count; /* 0 for a trial that is not a tree */
+};
+
+struct plan {
+    struct bytes source;    /* the file's bytes as read */
+    struct digest digest;   /* of them */
+    char *file;             /* as given, for messages */
+    char *folder;           /* absolute, resolved */
+    char *name;
+    char *oracle_file;      /* absolute; NULL: the shipped default */
+    struct {
+        char *name;
+        struct text_list argv;    /* holds "{command}" exactly once as an item of its own */
+        char *policy_file;        /* absolute; NULL: none */
+        struct text_list version; /* a command that prints the version; may be empty */
+    } candidate;
+    char *workspace; /* absolute folder; NULL: an empty one */
+    struct plan_variable *environment;
+    size_t environment_count;
+    struct plan_input *inputs;
+    size_t input_count;
+    struct plan_pin *pins;
+    size_t pin_count;
+    struct plan_binary *binaries;
+    size_t binary_count;
+    struct plan_case *cases;
+    size_t case_count;
+    struct plan_trial *trials;
+    size_t trial_count;
+};
+
+/*
+ * Reads and checks a plan. `candidates_dir` is the folder in which `candidate: {use: NAME}` is looked up (borrowed).
+ * Every complaint is ERR_USAGE (or ERR_SYSTEM where the file cannot be read) and one line: file:line: what is wrong,
+ * and what to do. Release with plan_done, also after a failure.
+ */
+int plan_read(const char *file, const char *candidates_dir, struct plan *out, struct err *err);
+
+/*
+ * The same from bytes that were recorded: nothing outside of them is opened, so the candidate's folder, files and
+ * the oracle are not resolved (their paths stay NULL, the candidate's argv may be empty). For judges.
+ */
+int plan_parse_recorded(const void *from, size_t size_bytes, struct plan *out, struct err *err);
+
+/* Releases what is owned; the struct is then all zero. */
+void plan_done(struct plan *plan);

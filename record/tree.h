@@ -1,0 +1,27 @@
+/*
+ * Folder trees: copy, freeze, remove. Never follows a symbolic link and never leaves the given root, whatever a hostile
+ * process does to the tree meanwhile (each step is openat with O_NOFOLLOW from its parent's descriptor). Never blocks on
+ * a FIFO, opens no device.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "formats/pack.h"
+
+/*
+ * Copies the folder `from` to `to` (which must not exist; its parent must): regular files, folders, symbolic links as
+ * they are, with permission bits, not owners nor times. ERR_USAGE: another type of file is in it (names it).
+ * ERR_LIMIT: paths too long or nested too deep. ERR_SYSTEM. What was copied before a failure stays.
+ */
+int tree_copy(const char *from, const char *to, struct err *err);
+
+/*
+ * Freezes a folder or a single file: gives the packed FreezeList (docs/FORMAT.md), replacing what was in out. Where
+ * `retain` is not NULL (borrowed) each regular file's content is put there as PACK_INPUT. Types other than regular file,
+ * folder and symbolic link are listed by mode alone. ERR_LIMIT, ERR_SYSTEM (names the path).
+ */
+int tree_freeze(const char *root, struct pack_writer *retain, struct bytes *out, struct err *err);
+
+/* Removes a tree, making folders writable to itself where needed. A missing one is success. ERR_SYSTEM names the path. */
+int tree_remove(const char *root, struct err *err);

@@ -44,6 +44,12 @@ int pack_put_fd(struct pack_writer *writer, enum pack_part part, int fd, struct 
                 uint64_t *out_size_bytes, struct err *err);
 
 /*
+ * Writes the open blocks to the file, so that a crash of this process loses nothing of what was put so far (a crash of
+ * the machine may). Costs a little size each time. Terms as pack_put.
+ */
+int pack_writer_flush(struct pack_writer *writer, struct err *err);
+
+/*
  * Writes what is left, indexes and footer, then fsync, rename to the name, fsync of the folder. `receipt` must have
  * been put as an observation; so must `claim`, NULL for a pack without one. Frees the writer, also on failure; then
  * no file is left. ERR_USAGE: the name exists by now.
@@ -68,8 +74,15 @@ struct pack_object {
 /*
  * Opens a pack by reading header, footer and indexes from fd (borrowed until pack_close; read with pread).
  * ERR_FORMAT: not a pack, cut, or partial (says so, with the range of bytes). ERR_LIMIT. ERR_SYSTEM: a read error.
+ * ERR_USAGE: not a regular file.
  */
 int pack_open(int fd, struct pack **out, struct err *err);
+
+/*
+ * The same without reading the inputs' index: the cost does not grow with the inputs. The pack then seems to have
+ * none, and pack_check must not be called.
+ */
+int pack_open_observations(int fd, struct pack **out, struct err *err);
 
 /* Releases it; NULL is harmless. */
 void pack_close(struct pack *pack);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "formats/message.h"
 #include "formats/pack.h"
 #include "proto/exhibit.pb-c.h"
 
@@ -18,6 +19,9 @@ struct stream_writer *stream_writer_new(struct pack_writer *pack);
 /* Appends bytes. ERR_LIMIT over LIMIT_STREAM_BYTES, ERR_SYSTEM. */
 int stream_writer_add(struct stream_writer *writer, const void *from, size_t size_bytes, struct err *err);
 
+/* Puts what is pending as a segment of its own now, so that a salvage after a crash finds it. Errors as pack_put. */
+int stream_writer_flush(struct stream_writer *writer, struct err *err);
+
 /* How many bytes were added so far. */
 uint64_t stream_writer_size(const struct stream_writer *writer);
 
@@ -26,6 +30,12 @@ int stream_writer_finish(struct stream_writer *writer, const Exhibit__Stream **o
 
 /* Releases it; NULL is harmless. */
 void stream_writer_free(struct stream_writer *writer);
+
+/*
+ * Appends an event to a log. ERR_FORMAT: it is not plain (formats/message.h). ERR_LIMIT: over LIMIT_EVENT_BYTES or
+ * LIMIT_EVENTS, nothing was added; or as stream_writer_add. ERR_SYSTEM.
+ */
+int events_append(struct stream_writer *writer, const Exhibit__Event *event, struct err *err);
 
 /* ---- reading ---- */
 
@@ -45,7 +55,8 @@ int stream_read_all(struct pack *pack, const Exhibit__Stream *stream, size_t max
 /*
  * Reads an event log: calls `take` with each event (valid during the call only), in order. Checks that the sequence
  * numbers are 1, 2, 3 ..., that times never go back, that each event has a kind, a source and a vantage that this
- * version knows, and that digests have their length. ERR_FORMAT names the event by number. Else as stream_read.
+ * version knows, that digests have their length, and all else of message_unpack. ERR_FORMAT names the event by number.
+ * ERR_LIMIT: an event over LIMIT_EVENT_BYTES, or more than LIMIT_EVENTS. Else as stream_read.
  */
 int events_read(struct pack *pack, const Exhibit__Stream *stream,
                 int (*take)(void *context, const Exhibit__Event *event, struct err *err), void *context,

@@ -7,6 +7,9 @@
 #include "formats/digest.h"
 #include "proto/exhibit.pb-c.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /*
  * Reads the host's facts. Owned by the caller: free with exhibit__host__free_unpacked. What a machine does not tell stays
  * empty or 0. ERR_SYSTEM: out of memory, or no boot id.
@@ -27,3 +30,6 @@ int host_pin_check(const char *path, const struct digest *expected, Exhibit__Pin
 
 /* The inode of this process's network namespace, or 0. */
 uint64_t host_network_namespace(void);
+
+/* Takes the effective capabilities from the text of /proc/PID/status. False: not told; out unset. */
+bool host_capabilities_parse(const char *status, uint64_t *out);

@@ -1,0 +1,208 @@
+/*
+ * The event log and the two messages that a pack names. Checks what every event must have; knows no meaning of any.
+ */
+#include "formats/stream.h"
+
+#include "base/cleanup.h"
+#include "base/cursor.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+enum { VARINT_BYTES = 10, KNOWN_VERSION = 1 };
+
+int events_append(struct stream_writer *writer, const Exhibit__Event *event, struct err *err)
+{
+    AUTO_BYTES struct bytes packed = {0};
+    uint8_t length[VARINT_BYTES];
+    size_t length_bytes = 0, rest;
+    int code;
+
+    if (event->seq > LIMIT_EVENTS)
+        return err_set(err, ERR_LIMIT, "more than %u events", LIMIT_EVENTS);
+    code = message_pack(&event->base, LIMIT_EVENT_BYTES, &packed, err);
+    if (code < 0)
+        return err_wrap(err, "event %" PRIu64, event->seq);
+    assert(packed.size_bytes > 0);
+    for (rest = packed.size_bytes; rest >= 128; rest >>= 7)
+        length[length_bytes++] = (uint8_t)(rest | 128);
+    length[length_bytes++] = (uint8_t)rest;
+    code = stream_writer_add(writer, length, length_bytes, err);
+    return code < 0 ? code : stream_writer_add(writer, packed.data, packed.size_bytes, err);
+}
+
+/* A log that is being read. */
+struct log {
+    int (*take)(void *context, const Exhibit__Event *event, struct err *err);
+    void *context;
+    struct bytes pending; /* the beginning of an event that runs over a segment's end */
+    uint64_t seen;        /* events so far */
+    uint64_t at_ns;       /* of the last one */
+};
+
+static int check_event(const struct log *log, const Exhibit__Event *event, struct err *err)
+{
+    if (event->seq != log->seen + 1)
+        return err_set(err, ERR_FORMAT, "it has the sequence number %" PRIu64, event->seq);
+    if (event->at_ns < log->at_ns)
+        return err_set(err, ERR_FORMAT, "its time %" PRIu64 " is before %" PRIu64 " of the event before", event->at_ns,
+                       log->at_ns);
+    if (event->what_case == EXHIBIT__EVENT__WHAT__NOT_SET)
+        return err_set(err, ERR_FORMAT, "it is of no kind");
+    return 0;
+}
+
+/* Unpacks, checks and hands on one event. */
+static int take_event(struct log *log, const struct cursor *packed, struct err *err)
+{
+    ProtobufCMessage *message = NULL;
+    const Exhibit__Event *event;
+    int code = message_unpack(&exhibit__event__descriptor, packed->at, packed->left_bytes, &message, err);
+
+    if (code < 0)
+        return err_wrap(err, "event %" PRIu64, log->seen + 1);
+    event = (const Exhibit__Event *)message;
+    code = check_event(log, event, err);
+    if (code < 0) {
+        err_wrap(err, "event %" PRIu64, log->seen + 1);
+    } else {
+        log->seen++;
+        log->at_ns = event->at_ns;
+        code = log->take(log->context, event, err);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+    return code;
+}
+
+/* Whether these bytes may be the beginning of a number that goes on in the next segment. */
+static bool number_is_cut(const struct cursor *from)
+{
+    for (size_t i = 0; i < from->left_bytes; i++)
+        if (from->at[i] < 128)
+            return false;
+    return from->left_bytes < VARINT_BYTES;
+}
+
+/* Takes every whole event from `from`; what is left there is the beginning of one. */
+static int take_events(struct log *log, struct cursor *from, struct err *err)
+{
+    while (from->left_bytes > 0) {
+        struct cursor rest = *from, packed;
+        uint64_t size_bytes;
+        int code;
+
+        if (number_is_cut(from))
+            return 0;
+        if (log->seen == LIMIT_EVENTS)
+            return err_set(err, ERR_LIMIT, "more than %u events", LIMIT_EVENTS);
+        if (!cursor_take_varint(&rest, &size_bytes) || size_bytes == 0)
+            return err_set(err, ERR_FORMAT, "event %" PRIu64 ": its length is malformed", log->seen + 1);
+        if (size_bytes > LIMIT_EVENT_BYTES)
+            return err_set(err, ERR_LIMIT, "event %" PRIu64 ": %" PRIu64 " bytes", log->seen + 1, size_bytes);
+        if (!cursor_take_bytes(&rest, (size_t)size_bytes, &packed))
+            return 0;
+        code = take_event(log, &packed, err);
+        if (code < 0)
+            return code;
+        *from = rest;
+    }
+    return 0;
+}
+
+/* Takes from the pending bytes where there are any: copying is in proportion to the piece, however small it is. */
+static int take_piece(void *context, const void *piece, size_t size_bytes, struct err *err)
+{
+    enum { PENDING_BYTES = LIMIT_EVENT_BYTES + VARINT_BYTES + LIMIT_SEGMENT_BYTES };
+    struct log *log = context;
+    struct bytes *pending = &log->pending;
+    struct cursor from = {piece, size_bytes};
+    bool joined = pending->size_bytes > 0;
+    int code = joined ? bytes_add(pending, piece, size_bytes, PENDING_BYTES, err) : 0;
+
+    if (code < 0)
+        return code;
+    if (joined)
+        from = (struct cursor){pending->data, pending->size_bytes};
+    code = take_events(log, &from, err);
+    if (code < 0)
+        return code;
+    if (!joined)
+        return bytes_add(pending, from.at, from.left_bytes, PENDING_BYTES, err);
+    if (from.at != pending->data)
+        memmove(pending->data, from.at, from.left_bytes);
+    pending->size_bytes = from.left_bytes;
+    return 0;
+}
+
+int events_read(struct pack *pack, const Exhibit__Stream *stream,
+                int (*take)(void *context, const Exhibit__Event *event, struct err *err), void *context,
+                struct err *err)
+{
+    struct log log = {.take = take, .context = context};
+    int code = stream_read(pack, stream, take_piece, &log, err);
+    size_t cut_bytes = log.pending.size_bytes;
+
+    bytes_done(&log.pending);
+    if (code == 0 && cut_bytes > 0)
+        return err_set(err, ERR_FORMAT, "the log ends within event %" PRIu64, log.seen + 1);
+    return code;
+}
+
+/* Reads and unpacks one of the messages that a pack names. */
+static int read_named(struct pack *pack, const struct digest *digest, size_t max_bytes,
+                      const ProtobufCMessageDescriptor *descriptor, ProtobufCMessage **out, struct err *err)
+{
+    AUTO_BYTES struct bytes packed = {0};
+    int code = pack_read(pack, PACK_OBSERVATION, digest, max_bytes, &packed, err);
+
+    if (code == 0)
+        code = message_unpack(descriptor, packed.data, packed.size_bytes, out, err);
+    return code < 0 ? err_wrap(err, "the %s", descriptor->short_name) : 0;
+}
+
+static int check_version(uint32_t version, const char *what, struct err *err)
+{
+    if (version != KNOWN_VERSION)
+        return err_set(err, ERR_FORMAT, "the %s is of version %" PRIu32 "; this program knows %d", what, version,
+                       KNOWN_VERSION);
+    return 0;
+}
+
+int receipt_read(struct pack *pack, Exhibit__Receipt **out, struct err *err)
+{
+    struct digest digest = pack_receipt(pack);
+    ProtobufCMessage *message = NULL;
+    int code = read_named(pack, &digest, LIMIT_RECEIPT_BYTES, &exhibit__receipt__descriptor, &message, err);
+
+    if (code < 0)
+        return code;
+    code = check_version(((Exhibit__Receipt *)message)->version, "Receipt", err);
+    if (code < 0) {
+        protobuf_c_message_free_unpacked(message, NULL);
+        return code;
+    }
+    *out = (Exhibit__Receipt *)message;
+    return 0;
+}
+
+int claim_read(struct pack *pack, Exhibit__Claim **out, struct err *err)
+{
+    struct digest digest;
+    ProtobufCMessage *message = NULL;
+    int code;
+
+    if (!pack_claim(pack, &digest)) {
+        *out = NULL;
+        return 0;
+    }
+    code = read_named(pack, &digest, LIMIT_CLAIM_BYTES, &exhibit__claim__descriptor, &message, err);
+    if (code < 0)
+        return code;
+    code = check_version(((Exhibit__Claim *)message)->version, "Claim", err);
+    if (code < 0) {
+        protobuf_c_message_free_unpacked(message, NULL);
+        return code;
+    }
+    *out = (Exhibit__Claim *)message;
+    return 0;
+}

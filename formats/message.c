@@ -1,0 +1,233 @@
+/*
+ * The checks run over descriptors, so that a field added to the schema is checked without a line here. Knows by name
+ * only which fields may be absent.
+ */
+#include "formats/message.h"
+
+#include "formats/limits.h"
+#include "proto/exhibit.pb-c.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fields that may be empty, or an enum's zero, where all others of their sort must be set. */
+static const struct {
+    const ProtobufCMessageDescriptor *message;
+    const char *field;
+} optional_fields[] = {
+    {&exhibit__recording_start__descriptor, "policy_sha256"},
+    {&exhibit__process_identity__descriptor, "executable_sha256"},
+    {&exhibit__freeze_entry__descriptor, "sha256"},
+    {&exhibit__archive_member__descriptor, "sha256"},
+    {&exhibit__artifact__descriptor, "sha256"},
+    {&exhibit__archive_result__descriptor, "sha256"},
+    {&exhibit__target_state__descriptor, "content_sha256"},
+    {&exhibit__step_plan__descriptor, "after_role"},
+};
+
+static bool field_is_optional(const ProtobufCMessageDescriptor *message, const ProtobufCFieldDescriptor *field)
+{
+    for (size_t i = 0; i < sizeof optional_fields / sizeof *optional_fields; i++)
+        if (optional_fields[i].message == message && strcmp(optional_fields[i].field, field->name) == 0)
+            return true;
+    return false;
+}
+
+/* The length that a bytes field of this name has, or 0 where any length will do. */
+static size_t fixed_length(const char *name)
+{
+    size_t name_bytes = strlen(name);
+
+    if (name_bytes >= 6 && strcmp(name + name_bytes - 6, "sha256") == 0)
+        return DIGEST_BYTES;
+    if (strcmp(name, "nonce") == 0)
+        return NONCE_BYTES;
+    return strcmp(name, "run_id") == 0 ? RUN_ID_BYTES : 0;
+}
+
+bool text_is_utf8(const void *from, size_t size_bytes)
+{
+    const uint8_t *at = from, *end = at + size_bytes;
+
+    while (at < end) {
+        uint8_t lead = *at++;
+        size_t more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        /* The second byte's range alone rules out long forms, surrogates and what lies beyond U+10FFFF. */
+        uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+        uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+
+        if ((lead >= 0x80 && lead < 0xc2) || lead > 0xf4 || (size_t)(end - at) < more)
+            return false;
+        for (size_t i = 0; i < more; i++, low = 0x80, high = 0xbf) {
+            if (*at < low || *at > high)
+                return false;
+            at++;
+        }
+    }
+    return true;
+}
+
+static int check_enum(const ProtobufCMessageDescriptor *message, const ProtobufCFieldDescriptor *field, int value,
+                      struct err *err)
+{
+    if (protobuf_c_enum_descriptor_get_value(field->descriptor, value) == NULL)
+        return err_set(err, ERR_FORMAT, "%s.%s is %d, which this version does not know", message->short_name,
+                       field->name, value);
+    if (value == 0 && !field_is_optional(message, field))
+        return err_set(err, ERR_FORMAT, "%s.%s is not set", message->short_name, field->name);
+    return 0;
+}
+
+static int check_bytes(const ProtobufCMessageDescriptor *message, const ProtobufCFieldDescriptor *field, size_t length,
+                       struct err *err)
+{
+    size_t wanted = fixed_length(field->name);
+
+    if (wanted == 0 || length == wanted || (length == 0 && field_is_optional(message, field)))
+        return 0;
+    return err_set(err, ERR_FORMAT, "%s.%s has %zu bytes, not %zu", message->short_name, field->name, length, wanted);
+}
+
+/* Checks item `index` of a field whose items begin at `items`. */
+static int check_item(const ProtobufCMessageDescriptor *message, const ProtobufCFieldDescriptor *field,
+                      const void *items, size_t index, struct err *err)
+{
+    const char *text;
+    const ProtobufCMessage *inner;
+
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_ENUM:
+        return check_enum(message, field, ((const int *)items)[index], err);
+    case PROTOBUF_C_TYPE_BYTES:
+        return check_bytes(message, field, ((const ProtobufCBinaryData *)items)[index].len, err);
+    case PROTOBUF_C_TYPE_STRING:
+        text = ((const char *const *)items)[index];
+        if (text != NULL && !text_is_utf8(text, strlen(text)))
+            return err_set(err, ERR_FORMAT, "%s.%s is not UTF-8", message->short_name, field->name);
+        return 0;
+    case PROTOBUF_C_TYPE_MESSAGE:
+        inner = ((const ProtobufCMessage *const *)items)[index];
+        return inner == NULL ? 0 : message_check(inner, err); /* no message of ours holds its own kind */
+    default:
+        return 0;
+    }
+}
+
+static int check_field(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, struct err *err)
+{
+    const char *base = (const char *)message;
+    const void *items = base + field->offset;
+    size_t count = 1;
+
+    if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+        memcpy(&count, base + field->quantifier_offset, sizeof count);
+        items = *(const void *const *)items;
+    } else if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0) {
+        uint32_t chosen;
+
+        memcpy(&chosen, base + field->quantifier_offset, sizeof chosen);
+        count = chosen == field->id;
+    }
+    for (size_t i = 0; i < count; i++) {
+        int code = check_item(message->descriptor, field, items, i, err);
+
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+int message_check(const ProtobufCMessage *message, struct err *err)
+{
+    const ProtobufCMessageDescriptor *descriptor = message->descriptor;
+
+    if (message->n_unknown_fields > 0)
+        return err_set(err, ERR_FORMAT, "%s has field %u, which this version does not know", descriptor->short_name,
+                       message->unknown_fields[0].tag);
+    for (unsigned i = 0; i < descriptor->n_fields; i++) {
+        int code = check_field(message, &descriptor->fields[i], err);
+
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes *out, struct err *err)
+{
+    AUTO_BYTES struct bytes packed = {0};
+    size_t size_bytes;
+    int code = message_check(message, err);
+
+    if (code < 0)
+        return code;
+    size_bytes = protobuf_c_message_get_packed_size(message);
+    code = bytes_reserve(&packed, size_bytes, max_bytes, err);
+    if (code < 0)
+        return err_wrap(err, "a %s", message->descriptor->short_name);
+    packed.size_bytes = protobuf_c_message_pack(message, packed.data);
+    assert(packed.size_bytes == size_bytes);
+    bytes_done(out);
+    *out = packed;
+    packed = (struct bytes){0};
+    return 0;
+}
+
+/* Memory for one unpacking. Two bytes of input can ask for a whole empty message, so there is an end to it. */
+struct budget {
+    size_t left_bytes;
+    bool spent;
+};
+
+static void *budget_take(void *context, size_t size_bytes)
+{
+    enum { HEAP_COST_BYTES = 16 };
+    struct budget *budget = context;
+
+    if (budget->left_bytes < HEAP_COST_BYTES || size_bytes > budget->left_bytes - HEAP_COST_BYTES) {
+        budget->spent = true;
+        return NULL;
+    }
+    budget->left_bytes -= size_bytes + HEAP_COST_BYTES;
+    return malloc(size_bytes);
+}
+
+static void budget_give(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *from, size_t size_bytes,
+                   ProtobufCMessage **out, struct err *err)
+{
+    /* Real records take less than 24 times their size; the constant is for short ones. */
+    enum { BYTES_PER_BYTE = 24, BASE_BYTES = 4 << 20 };
+    struct budget budget = {.left_bytes = BASE_BYTES};
+    ProtobufCAllocator allocator = {.alloc = budget_take, .free = budget_give, .allocator_data = &budget};
+    ProtobufCMessage *message;
+    size_t more_bytes;
+
+    if (__builtin_mul_overflow(size_bytes, (size_t)BYTES_PER_BYTE, &more_bytes) ||
+        __builtin_add_overflow(budget.left_bytes, more_bytes, &budget.left_bytes))
+        return err_set(err, ERR_LIMIT, "a %s of %zu bytes", descriptor->short_name, size_bytes);
+    message = protobuf_c_message_unpack(descriptor, &allocator, size_bytes, from);
+    if (message == NULL && budget.spent)
+        return err_set(err, ERR_LIMIT, "a %s of %zu bytes takes more memory than its size explains",
+                       descriptor->short_name, size_bytes);
+    if (message == NULL)
+        return err_set(err, ERR_FORMAT, "%zu bytes are not a %s", size_bytes, descriptor->short_name);
+    if (message_check(message, err) < 0)
+        goto undo;
+    if (protobuf_c_message_get_packed_size(message) != size_bytes) {
+        err_set(err, ERR_FORMAT, "a %s of %zu bytes is not in its shortest form", descriptor->short_name, size_bytes);
+        goto undo;
+    }
+    *out = message;
+    return 0;
+
+undo:
+    protobuf_c_message_free_unpacked(message, NULL);
+    return err->code;
+}

@@ -1,0 +1,25 @@
+/*
+ * The command line of exhibit-record.
+ */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct args {
+    bool help;
+    bool version;
+    const char *plan;
+    const char *oracle; /* NULL: the plan's, or the shipped default */
+    const char *output;
+    const char *work;   /* NULL: the default */
+    bool require_go;
+    bool snapshots;     /* do not use kernel process events */
+};
+
+/* Parses; all texts are borrowed from argv. ERR_USAGE says what is wrong and what to do. */
+int args_parse(int argc, char **argv, struct args *out, struct err *err);
+
+/* The help text. Static. */
+extern const char args_help[];

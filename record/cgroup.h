@@ -1,0 +1,31 @@
+/*
+ * A control group (version 2) for each run, below the recorder's own: membership that no detaching escapes, and a way to
+ * end all members at once. Absent on machines that do not give one: that is an answer, not an error.
+ */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cgroup {
+    int dir_fd;     /* -1: none */
+    int parent_fd;
+    char name[64];
+};
+
+/* The struct that stands for "none". */
+#define CGROUP_NONE ((struct cgroup){.dir_fd = -1, .parent_fd = -1})
+
+/* Makes a control group called `name`. False: the machine does not give one; out is CGROUP_NONE. */
+bool cgroup_open(const char *name, struct cgroup *out);
+
+/* Ends all members with SIGKILL, at once, by the kernel's own knowledge of who they are. False: could not. */
+bool cgroup_kill(const struct cgroup *cgroup);
+
+/* Whether any process is in it (zombies do not count). False for CGROUP_NONE. */
+bool cgroup_is_populated(const struct cgroup *cgroup);
+
+/* Removes it (it must be empty; waits up to 200 ms for the kernel to see that) and closes what is open. */
+void cgroup_close(struct cgroup *cgroup);

@@ -1,0 +1,123 @@
+#include "record/ending.h"
+
+#include "base/cleanup.h"
+#include "record/proc.h"
+#include "record/roles.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define OVERDUE_AFTER_NS 3000000000ull /* past the time at which the planned rows should have come */
+
+/* Reads the round from a row of the awaited role; 0 for any other line. `line` ends in NUL. */
+static uint32_t round_of(const struct ending *ending, const char *line)
+{
+    Exhibit__Role role = ending->probe->ending[0]->after_role;
+    char start[128], nonce[2 * NONCE_BYTES + 1];
+    size_t start_bytes;
+
+    role_nonce(ending->probe->nonce.data, role, nonce);
+    start_bytes = (size_t)snprintf(start, sizeof start, "EXHIBIT1 row %s %s ", nonce, role_name(role));
+    return strncmp(line, start, start_bytes) == 0 ? (uint32_t)strtoul(line + start_bytes, NULL, 10) : 0;
+}
+
+void ending_lines(struct ending *ending, const uint8_t *bytes, size_t size_bytes)
+{
+    struct err err;
+
+    if (ending->probe == NULL || ending->probe->n_ending == 0 || ending->sent > 0)
+        return;
+    for (size_t i = 0; i < size_bytes; i++) {
+        uint32_t round;
+
+        if (bytes[i] != '\n') {
+            if (ending->part.size_bytes < LIMIT_LINE_BYTES) /* the rest of a longer one does not matter */
+                (void)bytes_add(&ending->part, bytes + i, 1, LIMIT_LINE_BYTES, &err);
+            continue;
+        }
+        round = ending->part.data == NULL ? 0 : round_of(ending, (const char *)ending->part.data);
+        if (round > ending->rounds_seen)
+            ending->rounds_seen = round;
+        ending->part.size_bytes = 0;
+        if (ending->part.data != NULL)
+            ending->part.data[0] = 0;
+    }
+}
+
+/* Whether the next step's time has come, and why. */
+static bool is_due(const struct ending *ending, const Exhibit__StepPlan *plan, Exhibit__Step *step)
+{
+    uint64_t now_ns = clock_now_ns(), due_ns;
+
+    if (ending->sent > 0) {
+        due_ns = ending->last_sent_at_ns + plan->after_ms * 1000000ull;
+        step->trigger = EXHIBIT__STEP__TRIGGER__TRIGGER_TIME;
+    } else if (ending->rounds_seen >= plan->after_rounds) {
+        due_ns = now_ns;
+        step->trigger = EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS;
+    } else {
+        due_ns = ending->started_at_ns + (uint64_t)plan->after_rounds * ending->probe->interval_ms * 1000000u +
+                 OVERDUE_AFTER_NS;
+        step->trigger = EXHIBIT__STEP__TRIGGER__TRIGGER_OVERDUE;
+    }
+    step->planned_at_ns = due_ns;
+    return now_ns >= due_ns;
+}
+
+/* Sends the signal. Returns 0 or an errno. */
+static int signal_send(const struct ending *ending, const Exhibit__StepPlan *plan)
+{
+    struct proc_stat stat;
+
+    if (plan->target == EXHIBIT__STEP_TARGET__STEP_LAUNCHER)
+        return syscall(SYS_pidfd_send_signal, ending->leader_fd, (int)plan->signal, NULL, 0u) < 0 ? errno : 0;
+    /* The leader is our unreaped child, so its number is its own; that it still leads its group is what we look at. */
+    if (!proc_stat_read(ending->leader, &stat) || stat.start_time != ending->leader_start_time ||
+        stat.parent_pid != (uint32_t)getpid() || stat.group != (uint32_t)ending->leader)
+        return ESRCH;
+    return kill(-ending->leader, (int)plan->signal) < 0 ? errno : 0;
+}
+
+static int step_send(struct ending *ending, Exhibit__Step *step, struct err *err)
+{
+    const Exhibit__StepPlan *plan = ending->probe->ending[ending->sent];
+    Exhibit__Event event =
+        journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, ending->run);
+    int code = observer_alive(ending->session->observer, step, err);
+
+    if (code == 0) {
+        step->index = (uint32_t)ending->sent + 1;
+        step->signal = plan->signal;
+        step->target = plan->target;
+        step->target_pid = (uint32_t)ending->leader;
+        step->errno_value = (uint32_t)signal_send(ending, plan);
+        JOURNAL_WHAT(event, step, STEP, step);
+        code = journal_put(ending->session->journal, &event, NULL, 0, err);
+        ending->sent++;
+        ending->last_sent_at_ns = event.at_ns;
+    }
+    observer_alive_free(step);
+    return code;
+}
+
+int ending_tick(struct ending *ending, struct err *err)
+{
+    while (ending->probe != NULL && ending->sent < ending->probe->n_ending) {
+        Exhibit__Step step = EXHIBIT__STEP__INIT;
+
+        if (!is_due(ending, ending->probe->ending[ending->sent], &step))
+            return 0;
+        if (step_send(ending, &step, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+void ending_done(struct ending *ending)
+{
+    bytes_done(&ending->part);
+}

@@ -1,0 +1,151 @@
+#include "record/expand.h"
+
+#include "base/cleanup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int text_list_add(struct text_list *list, const char *text, size_t size_bytes, struct err *err)
+{
+    char **grown = reallocarray(list->items, list->count + 2, sizeof *grown);
+
+    if (grown == NULL)
+        return err_set_errno(err, "memory for a list of words");
+    list->items = grown;
+    list->items[list->count + 1] = NULL;
+    list->items[list->count] = strndup(text, size_bytes);
+    if (list->items[list->count] == NULL)
+        return err_set_errno(err, "memory for a list of words");
+    list->count++;
+    return 0;
+}
+
+void text_list_done(struct text_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i]);
+    free(list->items);
+    *list = (struct text_list){0};
+}
+
+/* What a placeholder stands for, or NULL. */
+static const char *placeholder_value(const struct session *session, const char *name, size_t size_bytes)
+{
+    const struct {
+        const char *name;
+        const char *value;
+    } known[] = {{"workspace", session->workspace},
+                 {"scratch", session->scratch},
+                 {"home", session->home},
+                 {"tools", session->tools},
+                 {"policy", session->policy}};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strlen(known[i].name) == size_bytes && memcmp(known[i].name, name, size_bytes) == 0)
+            return known[i].value;
+    return NULL;
+}
+
+/* Expands one item into `out`. */
+static int item_expand(const struct session *session, const char *item, struct bytes *out, struct err *err)
+{
+    while (*item != 0) {
+        size_t plain_bytes = strcspn(item, "{");
+        const char *end, *value;
+
+        if (bytes_add(out, item, plain_bytes, LIMIT_ARGV_BYTES, err) < 0)
+            return err->code;
+        item += plain_bytes;
+        if (*item == 0)
+            return 0;
+        if (item[1] == '{') {
+            if (bytes_add(out, "{", 1, LIMIT_ARGV_BYTES, err) < 0)
+                return err->code;
+            item += 2;
+            continue;
+        }
+        end = strchr(item, '}');
+        value = end == NULL ? NULL : placeholder_value(session, item + 1, (size_t)(end - item - 1));
+        if (value == NULL)
+            return err_set(err, ERR_USAGE, "unknown placeholder at \"%.40s\"", item);
+        if (bytes_add(out, value, strlen(value), LIMIT_ARGV_BYTES, err) < 0)
+            return err->code;
+        item = end + 1;
+    }
+    return 0;
+}
+
+int expand_argv(const struct session *session, const struct text_list *template, const struct text_list *command,
+                struct text_list *out, struct err *err)
+{
+    for (size_t i = 0; i < template->count; i++) {
+        AUTO_BYTES struct bytes item = {0};
+
+        if (command != NULL && strcmp(template->items[i], "{command}") == 0) {
+            for (size_t j = 0; j < command->count; j++)
+                if (text_list_add(out, command->items[j], strlen(command->items[j]), err) < 0)
+                    return err->code;
+            continue;
+        }
+        if (bytes_reserve(&item, 1, LIMIT_ARGV_BYTES, err) < 0 ||
+            item_expand(session, template->items[i], &item, err) < 0 ||
+            text_list_add(out, (const char *)item.data, item.size_bytes, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+/* Sets NAME=value, in place of an earlier one of that name. */
+static int variable_set(struct text_list *list, const char *name, const char *value, struct err *err)
+{
+    AUTO_FREE char *text = NULL;
+    size_t name_bytes = strlen(name);
+
+    if (asprintf(&text, "%s=%s", name, value) < 0) {
+        text = NULL;
+        return err_set_errno(err, "memory for a variable");
+    }
+    for (size_t i = 0; i < list->count; i++)
+        if (strncmp(list->items[i], text, name_bytes + 1) == 0) {
+            free(list->items[i]);
+            list->items[i] = take_ptr(&text);
+            return 0;
+        }
+    return text_list_add(list, text, strlen(text), err);
+}
+
+/* Sets variables whose values may hold placeholders. */
+static int variables_set(const struct session *session, const struct plan_variable *from, size_t count,
+                         struct text_list *out, struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        AUTO_BYTES struct bytes value = {0};
+
+        if (bytes_reserve(&value, 1, LIMIT_ARGV_BYTES, err) < 0 ||
+            item_expand(session, from[i].value, &value, err) < 0 ||
+            variable_set(out, from[i].name, (const char *)value.data, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+int expand_environment(const struct session *session, const struct plan_variable *more, size_t more_count,
+                       struct text_list *out, struct err *err)
+{
+    static struct plan_variable own[] = {{(char *)"HOME", (char *)"{home}"},
+                                         {(char *)"TMPDIR", (char *)"{scratch}/tmp"},
+                                         {(char *)"XDG_CONFIG_HOME", (char *)"{home}/.config"},
+                                         {(char *)"XDG_CACHE_HOME", (char *)"{home}/.cache"},
+                                         {(char *)"XDG_DATA_HOME", (char *)"{home}/.local/share"},
+                                         {(char *)"XDG_STATE_HOME", (char *)"{home}/.local/state"},
+                                         {(char *)"XDG_RUNTIME_DIR", (char *)"{scratch}/run"},
+                                         {(char *)"npm_config_userconfig", (char *)"{home}/.npmrc"},
+                                         {(char *)"npm_config_globalconfig", (char *)"{home}/.npmrc-global"},
+                                         {(char *)"npm_config_cache", (char *)"{home}/.npm"}};
+
+    if (variables_set(session, own, sizeof own / sizeof own[0], out, err) < 0 ||
+        variables_set(session, session->plan->environment, session->plan->environment_count, out, err) < 0)
+        return err->code;
+    return variables_set(session, more, more_count, out, err);
+}

@@ -1,0 +1,51 @@
+/*
+ * The recording's event log: gives each fact its number and its time, writes it down and shows it to the recorder's
+ * judge. Knows no rule.
+ */
+#pragma once
+
+#include "formats/stream.h"
+#include "record/judge.h"
+
+/* Owned by the caller, free with journal_free. */
+struct journal;
+
+/* Starts an empty log that goes to `pack`; every event is shown to `judge` too (both borrowed). NULL: out of memory. */
+struct journal *journal_new(struct pack_writer *pack, struct judge *judge);
+
+/*
+ * Writes the next event. The caller has set source, vantage, run and what; seq and at_ns are given here. `payload` are
+ * the bytes that the event stands for (record/judge.h), borrowed during the call. ERR_LIMIT: too many events. Else as
+ * stream_writer_add.
+ */
+int journal_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
+                struct err *err);
+
+/* The at_ns of the event put last, or 0. */
+uint64_t journal_last_at_ns(const struct journal *journal);
+
+/* How many events were put. */
+uint64_t journal_count(const struct journal *journal);
+
+/* Where bytes beside the events go. Borrowed. */
+struct pack_writer *journal_pack(const struct journal *journal);
+
+/* Ends the log and gives its description, valid until journal_free. */
+int journal_finish(struct journal *journal, const Exhibit__Stream **out, struct err *err);
+
+/* Releases it; NULL is harmless. */
+void journal_free(struct journal *journal);
+
+/* An event with source, vantage and run set, to be completed with JOURNAL_WHAT. */
+Exhibit__Event journal_event(Exhibit__Source source, Exhibit__Vantage vantage, uint32_t run);
+
+/* Sets the event's one kind: JOURNAL_WHAT(event, chunk, CHUNK, &chunk). */
+#define JOURNAL_WHAT(event, field, FIELD, pointer) \
+    do { \
+        (event).what_case = EXHIBIT__EVENT__WHAT_##FIELD; \
+        (event).field = (pointer); \
+    } while (0)
+
+/* A protobuf bytes field over a digest, borrowed. */
+#define JOURNAL_DIGEST(digest) \
+    ((ProtobufCBinaryData){.len = DIGEST_BYTES, .data = (digest).bytes})

@@ -1,0 +1,30 @@
+/*
+ * The work folder of a recording: where everything runs in copies, at the same paths in every mode.
+ *
+ *   WORK/source     an empty workspace, where the plan has none
+ *   WORK/box/workspace, scratch (home, tmp and run in it), tools, policy
+ *   WORK/targets    made by record/targets.c, outside of what any policy grants
+ */
+#pragma once
+
+#include "record/session.h"
+
+/* The symbolic link that is planted in each copy of the workspace; it leads to the second canary. */
+#define LAYOUT_LINK_NAME ".exhibit-link"
+
+/*
+ * Makes a fresh work folder in `parent` (absolute; NULL: /var/tmp), with the tools (the toolkit's probe and
+ * exhibit-confine, copied from `program_dir`) and the policy bytes (NULL: none), and fills session->work and the paths
+ * below it. ERR_USAGE: `parent` is no folder that can be written. ERR_SYSTEM.
+ */
+int layout_make(struct session *session, const char *parent, const char *program_dir, const struct bytes *policy,
+                struct err *err);
+
+/* Makes workspace and scratch anew: a fresh copy with the link planted, an empty scratch with its folders. */
+int layout_reset(struct session *session, struct err *err);
+
+/* The folder that is copied as the workspace: the plan's, or an empty one. Valid as long as the session. */
+const char *layout_source(const struct session *session);
+
+/* Removes the whole work folder. Harmless where there is none. */
+int layout_remove(struct session *session, struct err *err);

@@ -1,0 +1,127 @@
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "formats/claim.h"
+#include "record/args.h"
+#include "record/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STATUS_DONE = 0, STATUS_USAGE = 2, STATUS_INCOMPLETE = 3, STATUS_OTHER_DECISION = 4, STATUS_SYSTEM = 5 };
+
+/* The folder of the running program. */
+static int program_dir_find(char out[PATH_MAX], struct err *err)
+{
+    ssize_t size_bytes = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    char *slash;
+
+    if (size_bytes < 0)
+        return err_set_errno(err, "find the program's own folder");
+    out[size_bytes] = 0;
+    slash = strrchr(out, '/');
+    if (slash != NULL)
+        *slash = 0;
+    return 0;
+}
+
+static void progress_print(void *context, const char *text)
+{
+    (void)context;
+    (void)fprintf(stderr, "\r\033[K%s", text);
+}
+
+/* Reads and parses the oracle: the one named on the command line, else the plan's, else the shipped one. */
+static int oracle_load(const struct args *args, const struct plan *plan, const char *program_dir, struct oracle *out,
+                       struct err *err)
+{
+    AUTO_BYTES struct bytes source = {0};
+    char shipped[PATH_MAX + 64];
+    const char *file = args->oracle != NULL ? args->oracle : plan->oracle_file;
+
+    if (file == NULL) {
+        (void)snprintf(shipped, sizeof shipped, "%s/../share/exhibit/oracle-default.yaml", program_dir);
+        file = shipped;
+    }
+    if (file_read_path(AT_FDCWD, file, 0, LIMIT_YAML_BYTES, &source, err) < 0) {
+        err->code = ERR_USAGE;
+        return err_wrap(err, "the oracle");
+    }
+    if (oracle_parse(file, source.data, source.size_bytes, out, err) < 0)
+        return err->code;
+    return oracle_fits_plan(file, out, plan, err);
+}
+
+/* Reads plan and oracle and makes the recording. */
+static int record(const struct args *args, Exhibit__Claim **out, bool *out_interrupted, struct err *err)
+{
+    char program_dir[PATH_MAX], candidates_dir[PATH_MAX + 64];
+    struct plan plan = {0};
+    struct oracle oracle = {0};
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    int code = program_dir_find(program_dir, err);
+
+    if (code == 0) {
+        (void)snprintf(candidates_dir, sizeof candidates_dir, "%s/../share/exhibit/candidates", program_dir);
+        code = plan_read(args->plan, candidates_dir, &plan, err);
+    }
+    if (code == 0)
+        code = oracle_load(args, &plan, program_dir, &oracle, err);
+    if (code == 0)
+        code = recording_make(&(struct recording_request){.plan = &plan,
+                                                          .oracle = &oracle,
+                                                          .output = args->output,
+                                                          .work_parent = args->work,
+                                                          .program_dir = program_dir,
+                                                          .snapshots_only = args->snapshots,
+                                                          .progress = terminal ? progress_print : NULL},
+                              out, out_interrupted, err);
+    if (terminal)
+        (void)fprintf(stderr, "\r\033[K");
+    oracle_done(&oracle);
+    plan_done(&plan);
+    return code;
+}
+
+static int status_of(const struct args *args, const Exhibit__Claim *claim)
+{
+    if (args->require_go && strcmp(claim->decision, "GO") != 0)
+        return STATUS_OTHER_DECISION;
+    return strcmp(claim->decision, "INCOMPLETE") == 0 ? STATUS_INCOMPLETE : STATUS_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    struct args args;
+    struct err err = {0};
+    Exhibit__Claim *claim = NULL;
+    bool interrupted = false;
+    int status;
+
+    if (args_parse(argc, argv, &args, &err) < 0) {
+        (void)fprintf(stderr, "exhibit-record: %s\n", err.text);
+        return STATUS_USAGE;
+    }
+    if (args.help || args.version) {
+        (void)fputs(args.help ? args_help : "exhibit-record " EXHIBIT_VERSION "\n", stdout);
+        return fflush(stdout) == 0 ? STATUS_DONE : STATUS_SYSTEM;
+    }
+    if (record(&args, &claim, &interrupted, &err) < 0) {
+        (void)fprintf(stderr, "exhibit-record: %s\n", err.text);
+        return err.code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;
+    }
+    if (interrupted)
+        (void)fprintf(stderr, "exhibit-record: interrupted; %s says partial\n", args.output);
+    claim_print(claim, stdout);
+    status = status_of(&args, claim);
+    exhibit__claim__free_unpacked(claim, NULL);
+    if (fflush(stdout) != 0) {
+        (void)fprintf(stderr, "exhibit-record: standard output: %s\n", strerror(errno));
+        return STATUS_SYSTEM;
+    }
+    return status;
+}

@@ -1,0 +1,474 @@
+#include "record/observer.h"
+
+#include "base/cleanup.h"
+#include "record/members.h"
+#include "record/proc.h"
+#include "record/process_events.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define UNREAD_AFTER_NS 20000000ull /* a fork that has not executed by then is looked at as it is */
+#define SWEEP_EACH_NS 500000000ull  /* how often members are looked at though no event said anything */
+#define SETTLED_AFTER_NS 1000000000ull
+
+struct observer {
+    struct loop *loop;
+    struct journal *journal;
+    struct process_events *events; /* NULL: snapshots */
+    struct loop_source source;
+    char note[200];
+    struct members members;
+    uint32_t run; /* 0: none, whatever happens is a stranger's */
+    pid_t root;
+    uint64_t swept_at_ns;
+    uint64_t lost;
+    void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns);
+    void *context;
+};
+
+/* ---- writing down ---- */
+
+static Exhibit__Event event_of(const struct observer *observer, Exhibit__Source source)
+{
+    return journal_event(source, EXHIBIT__VANTAGE__VANTAGE_HOST, observer->run);
+}
+
+static int put_fork(struct observer *observer, pid_t parent, pid_t pid, struct err *err)
+{
+    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS);
+    Exhibit__ProcessFork fork_seen = EXHIBIT__PROCESS_FORK__INIT;
+
+    fork_seen.parent_pid = (uint32_t)parent;
+    fork_seen.pid = (uint32_t)pid;
+    JOURNAL_WHAT(event, process_fork, PROCESS_FORK, &fork_seen);
+    return journal_put(observer->journal, &event, NULL, 0, err);
+}
+
+static int put_exec(struct observer *observer, pid_t pid, struct err *err)
+{
+    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS);
+    Exhibit__ProcessExec exec_seen = EXHIBIT__PROCESS_EXEC__INIT;
+
+    exec_seen.pid = (uint32_t)pid;
+    JOURNAL_WHAT(event, process_exec, PROCESS_EXEC, &exec_seen);
+    return journal_put(observer->journal, &event, NULL, 0, err);
+}
+
+static int put_exit(struct observer *observer, const struct member *member, int wait_status, struct err *err)
+{
+    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS);
+    Exhibit__ProcessExit exit_seen = EXHIBIT__PROCESS_EXIT__INIT;
+
+    exit_seen.pid = (uint32_t)member->pid;
+    exit_seen.start_time = member->start_time;
+    if (WIFSIGNALED(wait_status)) {
+        exit_seen.how_case = EXHIBIT__PROCESS_EXIT__HOW_TERM_SIGNAL;
+        exit_seen.term_signal = (uint32_t)WTERMSIG(wait_status);
+    } else {
+        exit_seen.how_case = EXHIBIT__PROCESS_EXIT__HOW_EXIT_STATUS;
+        exit_seen.exit_status = (uint32_t)WEXITSTATUS(wait_status);
+    }
+    JOURNAL_WHAT(event, process_exit, PROCESS_EXIT, &exit_seen);
+    return journal_put(observer->journal, &event, NULL, 0, err);
+}
+
+static int put_gone(struct observer *observer, const struct member *member, struct err *err)
+{
+    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_SNAPSHOT);
+    Exhibit__ProcessGone gone = EXHIBIT__PROCESS_GONE__INIT;
+
+    gone.pid = (uint32_t)member->pid;
+    gone.start_time = member->start_time;
+    JOURNAL_WHAT(event, process_gone, PROCESS_GONE, &gone);
+    return journal_put(observer->journal, &event, NULL, 0, err);
+}
+
+static int put_lost(struct observer *observer, struct err *err)
+{
+    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_RECORDER);
+    Exhibit__Lost lost = EXHIBIT__LOST__INIT;
+
+    lost.observer = EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS;
+    lost.count = observer->lost;
+    observer->lost = 0;
+    JOURNAL_WHAT(event, lost, LOST, &lost);
+    return journal_put(observer->journal, &event, NULL, 0, err);
+}
+
+/* A number that changes when what a process is changes: by exec, above all. Never 0. */
+static uint64_t identity_hash(const Exhibit__ProcessIdentity *identity)
+{
+    uint64_t hash = 1469598103934665603u ^ identity->executable_inode ^ identity->executable_device << 32;
+
+    for (size_t i = 0; i < identity->n_argv; i++) {
+        for (size_t j = 0; j < identity->argv[i].len; j++)
+            hash = (hash ^ identity->argv[i].data[j]) * 1099511628211u;
+        hash = (hash ^ 256) * 1099511628211u;
+    }
+    return hash | 1;
+}
+
+/* Reads who a member is and writes it down, if that is new. */
+static int identity_look(struct observer *observer, pid_t pid, Exhibit__Source source, bool always, struct err *err)
+{
+    struct member *member = members_find(&observer->members, pid);
+    Exhibit__ProcessIdentity *identity = proc_identity_read(pid);
+    Exhibit__Event event = event_of(observer, source);
+    int code = 0;
+
+    assert(member != NULL);
+    if (identity == NULL)
+        return 0;
+    if (member->start_time == 0)
+        member->start_time = identity->start_time;
+    if (member->start_time == identity->start_time && (always || member->identity_hash != identity_hash(identity))) {
+        member->identity_hash = identity_hash(identity);
+        JOURNAL_WHAT(event, process_identity, PROCESS_IDENTITY, identity);
+        code = journal_put(observer->journal, &event, NULL, 0, err);
+        if (code == 0)
+            observer->identity(observer->context, identity, event.at_ns);
+    }
+    exhibit__process_identity__free_unpacked(identity, NULL);
+    return code;
+}
+
+static int member_add(struct observer *observer, pid_t pid, struct err *err)
+{
+    struct proc_stat stat;
+    struct member member = {.pid = pid, .seen_at_ns = clock_now_ns()};
+
+    if (proc_stat_read(pid, &stat))
+        member.start_time = stat.start_time;
+    return members_add(&observer->members, &member, err);
+}
+
+/* ---- process events ---- */
+
+static int exit_take(struct observer *observer, struct member *member, int wait_status, struct err *err)
+{
+    struct proc_stat stat;
+
+    if (proc_stat_read(member->pid, &stat) && stat.start_time == member->start_time && stat.thread_count > 1) {
+        member->exit_pending = true; /* the first thread alone: the process is gone when the others are */
+        member->wait_status = wait_status;
+        return 0;
+    }
+    if (put_exit(observer, member, wait_status, err) < 0)
+        return err->code;
+    members_remove(&observer->members, (size_t)(member - observer->members.items));
+    return 0;
+}
+
+static int event_take(void *context, const struct process_event *event, struct err *err)
+{
+    struct observer *observer = context;
+    struct member *member;
+
+    if (observer->run == 0)
+        return 0;
+    if (event->kind == PROCESS_EVENT_FORK) {
+        /* The recorder starts nothing but roots: its other children are of the run, by CLONE_PARENT. */
+        if (members_find(&observer->members, event->parent_pid) == NULL && event->parent_pid != getpid())
+            return 0;
+        if (event->pid != observer->root && member_add(observer, event->pid, err) < 0)
+            return err->code;
+        return put_fork(observer, event->parent_pid, event->pid, err);
+    }
+    member = members_find(&observer->members, event->pid);
+    if (member == NULL)
+        return 0;
+    if (event->kind == PROCESS_EVENT_EXIT)
+        return exit_take(observer, member, event->wait_status, err);
+    if (put_exec(observer, event->pid, err) < 0)
+        return err->code;
+    return identity_look(observer, event->pid, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS, true, err);
+}
+
+static int events_ready(void *context, uint32_t ready, struct err *err)
+{
+    struct observer *observer = context;
+
+    (void)ready;
+    if (process_events_read(observer->events, event_take, observer, &observer->lost, err) < 0)
+        return err->code;
+    if (observer->run == 0)
+        observer->lost = 0; /* nothing of ours ran */
+    return observer->lost > 0 ? put_lost(observer, err) : 0;
+}
+
+/* ---- looking ---- */
+
+/* Looks at each member once: those that are gone are written down and forgotten. */
+static int sweep(struct observer *observer, struct err *err)
+{
+    for (size_t place = 0; place < observer->members.count;) {
+        struct member *member = &observer->members.items[place];
+        int code;
+
+        if (!proc_is_gone(member->pid, member->start_time)) {
+            place++;
+            continue;
+        }
+        code = member->exit_pending ? put_exit(observer, member, member->wait_status, err)
+                                    : put_gone(observer, member, err);
+        if (code < 0)
+            return code;
+        members_remove(&observer->members, place);
+    }
+    observer->swept_at_ns = clock_now_ns();
+    return 0;
+}
+
+/* What one pass over /proc found: each process with its parent. */
+struct census {
+    struct {
+        pid_t pid;
+        pid_t parent;
+    } *items;
+    size_t count;
+    size_t room;
+    bool short_of_memory;
+};
+
+static void census_take(void *context, pid_t pid)
+{
+    struct census *census = context;
+    struct proc_stat stat;
+
+    if (!proc_stat_read(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+        return;
+    if (census->count == census->room) {
+        size_t room = census->room == 0 ? 256 : census->room * 2;
+        void *grown = reallocarray(census->items, room, sizeof *census->items);
+
+        if (grown == NULL) {
+            census->short_of_memory = true;
+            return;
+        }
+        census->items = grown;
+        census->room = room;
+    }
+    census->items[census->count].pid = pid;
+    census->items[census->count].parent = (pid_t)stat.parent_pid;
+    census->count++;
+}
+
+/* Adds every process whose parent is a member, until there is no further one. */
+static int descendants_add(struct observer *observer, const struct census *census, struct err *err)
+{
+    for (bool found = true; found;) {
+        found = false;
+        for (size_t i = 0; i < census->count; i++) {
+            pid_t parent = census->items[i].parent;
+
+            if (members_find(&observer->members, census->items[i].pid) != NULL ||
+                (parent != getpid() && members_find(&observer->members, parent) == NULL))
+                continue;
+            if (member_add(observer, census->items[i].pid, err) < 0)
+                return err->code;
+            found = true;
+        }
+    }
+    return 0;
+}
+
+static int snapshot(struct observer *observer, struct err *err)
+{
+    struct census census = {0};
+    int code = proc_each(census_take, &census, err);
+
+    if (code == 0 && census.short_of_memory)
+        code = err_set(err, ERR_SYSTEM, "memory for a snapshot of the processes");
+    if (code == 0)
+        code = descendants_add(observer, &census, err);
+    free(census.items);
+    return code < 0 ? code : sweep(observer, err);
+}
+
+/* Reads identities that no exec event announced: of forks that never execute, and with snapshots of all. */
+static int identities_look(struct observer *observer, struct err *err)
+{
+    Exhibit__Source source = EXHIBIT__SOURCE__SOURCE_SNAPSHOT;
+    uint64_t now_ns = clock_now_ns();
+
+    for (size_t i = 0; i < observer->members.count; i++) {
+        const struct member *member = &observer->members.items[i];
+        uint64_t age_ns = now_ns - member->seen_at_ns;
+        bool unread = member->identity_hash == 0;
+
+        if (observer->events != NULL ? !unread || age_ns < UNREAD_AFTER_NS : !unread && age_ns > SETTLED_AFTER_NS)
+            continue;
+        if (identity_look(observer, member->pid, source, false, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+int observer_tick(struct observer *observer, struct err *err)
+{
+    int code = 0;
+
+    if (observer->run == 0)
+        return observer->events == NULL ? 0 : events_ready(observer, 0, err);
+    if (observer->events == NULL)
+        code = snapshot(observer, err);
+    else if (events_ready(observer, 0, err) < 0)
+        return err->code;
+    else if (clock_now_ns() - observer->swept_at_ns > SWEEP_EACH_NS)
+        code = sweep(observer, err);
+    if (code == 0)
+        code = identities_look(observer, err);
+    observer_reap(observer);
+    return code;
+}
+
+void observer_reap(struct observer *observer)
+{
+    siginfo_t info;
+
+    for (;;) {
+        info.si_pid = 0;
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0 ||
+            info.si_pid == observer->root)
+            return; /* the root's zombie holds its group's number: it is waited for when no signal can follow */
+        (void)waitpid(info.si_pid, NULL, WNOHANG);
+    }
+}
+
+int observer_alive(struct observer *observer, Exhibit__Step *step, struct err *err)
+{
+    if (observer_tick(observer, err) < 0)
+        return err->code;
+    step->alive = calloc(observer->members.count + 1, sizeof *step->alive);
+    if (step->alive == NULL)
+        return err_set_errno(err, "memory for %zu processes", observer->members.count);
+    for (size_t i = 0; i < observer->members.count; i++) {
+        const struct member *member = &observer->members.items[i];
+        Exhibit__AliveProcess *alive;
+
+        if (proc_is_gone(member->pid, member->start_time))
+            continue;
+        alive = malloc(sizeof *alive);
+        if (alive == NULL)
+            return err_set_errno(err, "memory for %zu processes", observer->members.count);
+        exhibit__alive_process__init(alive);
+        alive->pid = (uint32_t)member->pid;
+        alive->start_time = member->start_time;
+        step->alive[step->n_alive++] = alive;
+    }
+    return 0;
+}
+
+void observer_alive_free(Exhibit__Step *step)
+{
+    for (size_t i = 0; i < step->n_alive; i++)
+        free(step->alive[i]);
+    free(step->alive);
+    step->alive = NULL;
+    step->n_alive = 0;
+}
+
+size_t observer_remaining(struct observer *observer)
+{
+    size_t remaining = 0;
+
+    for (size_t i = 0; i < observer->members.count; i++)
+        remaining += !proc_is_gone(observer->members.items[i].pid, observer->members.items[i].start_time);
+    return remaining;
+}
+
+void observer_kill(struct observer *observer)
+{
+    for (size_t i = 0; i < observer->members.count; i++) {
+        const struct member *member = &observer->members.items[i];
+        AUTO_FD int fd = (int)syscall(SYS_pidfd_open, member->pid, 0u);
+
+        /* Compared after the descriptor is held: from here on the number cannot come to mean another process. */
+        if (fd >= 0 && member->start_time != 0 && !proc_is_gone(member->pid, member->start_time))
+            (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0u);
+    }
+}
+
+/* ---- beginning and end ---- */
+
+int observer_new(struct loop *loop, struct journal *journal, bool snapshots_only, struct observer **out,
+                 struct err *err)
+{
+    struct observer *observer = calloc(1, sizeof *observer);
+
+    if (observer == NULL)
+        return err_set_errno(err, "memory for the observer");
+    observer->loop = loop;
+    observer->journal = journal;
+    observer->source = (struct loop_source){.fd = -1, .urgent = true, .ready = events_ready, .context = observer};
+    if (members_init(&observer->members, err) < 0)
+        goto undo;
+    if (snapshots_only)
+        (void)snprintf(observer->note, sizeof observer->note, "snapshots were asked for");
+    else
+        observer->events = process_events_open(observer->note, sizeof observer->note);
+    if (observer->events != NULL) {
+        observer->source.fd = process_events_fd(observer->events);
+        if (loop_add(loop, &observer->source, EPOLLIN, err) < 0)
+            goto undo;
+    }
+    *out = observer;
+    return 0;
+
+undo:
+    observer_free(observer);
+    return err->code;
+}
+
+void observer_set_journal(struct observer *observer, struct journal *journal)
+{
+    observer->journal = journal;
+}
+
+Exhibit__Source observer_source(const struct observer *observer)
+{
+    return observer->events != NULL ? EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS : EXHIBIT__SOURCE__SOURCE_SNAPSHOT;
+}
+
+const char *observer_note(const struct observer *observer)
+{
+    return observer->note;
+}
+
+int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint64_t start_time,
+                       void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns),
+                       void *context, struct err *err)
+{
+    struct member member = {.pid = root, .start_time = start_time, .seen_at_ns = clock_now_ns()};
+
+    assert(observer->run == 0 && run != 0);
+    observer->run = run;
+    observer->root = root;
+    observer->identity = identity;
+    observer->context = context;
+    return members_add(&observer->members, &member, err);
+}
+
+void observer_run_end(struct observer *observer)
+{
+    members_clear(&observer->members);
+    observer->run = 0;
+    observer->root = 0;
+}
+
+void observer_free(struct observer *observer)
+{
+    if (observer == NULL)
+        return;
+    loop_remove(observer->loop, &observer->source);
+    process_events_close(observer->events);
+    members_done(&observer->members);
+    free(observer);
+}

@@ -1,0 +1,38 @@
+/*
+ * Single looks into /proc. A process that is gone is an ordinary answer, not an error. Everything read is hostile text.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "proto/exhibit.pb-c.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct proc_stat {
+    char state; /* 'R', 'S', 'Z', ... */
+    uint32_t parent_pid;
+    uint32_t group;
+    uint32_t session;
+    uint32_t thread_count;
+    uint64_t start_time; /* clock ticks since boot */
+};
+
+/* Reads /proc/PID/stat. False: no such process (any more); out unset. */
+bool proc_stat_read(pid_t pid, struct proc_stat *out);
+
+/* Parses the text of such a file (size_bytes of it; need not end in NUL). False: malformed; out unset. */
+bool proc_stat_parse(const char *text, size_t size_bytes, struct proc_stat *out);
+
+/* Whether the process with this identity is gone: no such one, or a zombie of which no thread is left. */
+bool proc_is_gone(pid_t pid, uint64_t start_time);
+
+/*
+ * Reads who a process is. Owned by the caller: free with exhibit__process_identity__free_unpacked. NULL: it is gone, was
+ * replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty.
+ */
+Exhibit__ProcessIdentity *proc_identity_read(pid_t pid);
+
+/* Gives the pids of all processes through `take`, in no order. ERR_SYSTEM: /proc cannot be read. */
+int proc_each(void (*take)(void *context, pid_t pid), void *context, struct err *err);

@@ -1,0 +1,222 @@
+#include "record/process_events.h"
+
+#include "base/cleanup.h"
+#include "record/loop.h"
+
+#include <errno.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RECEIVE_ROOM_BYTES (64 << 20) /* a storm of 10,000 forks makes about 30,000 messages of some 600 bytes of room */
+#define CPUS_MAX 4096
+#define SELF_TEST_MS 1000
+
+struct process_events {
+    int fd;
+    uint32_t next_seq[CPUS_MAX]; /* the kernel numbers its events for each CPU: a gap is a loss */
+    bool seen[CPUS_MAX];
+};
+
+/* Asks the kernel to send process events to this socket. */
+static bool listen_ask(int fd)
+{
+    enum proc_cn_mcast_op operation = PROC_CN_MCAST_LISTEN;
+    struct nlmsghdr header = {.nlmsg_type = NLMSG_DONE};
+    struct cn_msg message = {.id = {.idx = CN_IDX_PROC, .val = CN_VAL_PROC}, .len = sizeof operation};
+    char request[NLMSG_HDRLEN + sizeof message + sizeof operation];
+
+    header.nlmsg_len = sizeof request;
+    memcpy(request, &header, sizeof header);
+    memcpy(request + NLMSG_HDRLEN, &message, sizeof message);
+    memcpy(request + NLMSG_HDRLEN + sizeof message, &operation, sizeof operation);
+    return send(fd, request, sizeof request, 0) == (ssize_t)sizeof request;
+}
+
+static int socket_open(void)
+{
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
+    int room_bytes = RECEIVE_ROOM_BYTES;
+    AUTO_FD int fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
+
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room_bytes, sizeof room_bytes) < 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room_bytes, sizeof room_bytes);
+    return listen_ask(fd) ? take_fd(&fd) : -1;
+}
+
+/* Counts the events of this CPU that are missing before this one. */
+static uint64_t gap_count(struct process_events *events, uint32_t cpu, uint32_t seq)
+{
+    uint64_t missing = 0;
+
+    if (cpu >= CPUS_MAX)
+        return 0;
+    if (events->seen[cpu])
+        missing = (uint32_t)(seq - events->next_seq[cpu]);
+    events->seen[cpu] = true;
+    events->next_seq[cpu] = seq + 1;
+    return missing;
+}
+
+/* Turns the kernel's form into ours. False: not an event that matters here (a thread's, another kind). */
+static bool event_translate(const struct proc_event *from, struct process_event *out)
+{
+    *out = (struct process_event){0};
+    switch (from->what) {
+    case PROC_EVENT_FORK:
+        out->kind = PROCESS_EVENT_FORK;
+        out->pid = from->event_data.fork.child_pid;
+        out->parent_pid = from->event_data.fork.parent_tgid;
+        return from->event_data.fork.child_pid == from->event_data.fork.child_tgid;
+    case PROC_EVENT_EXEC:
+        out->kind = PROCESS_EVENT_EXEC;
+        out->pid = from->event_data.exec.process_tgid;
+        return true;
+    case PROC_EVENT_EXIT:
+        out->kind = PROCESS_EVENT_EXIT;
+        out->pid = from->event_data.exit.process_pid;
+        out->wait_status = (int)from->event_data.exit.exit_code;
+        return from->event_data.exit.process_pid == from->event_data.exit.process_tgid;
+    default:
+        return false;
+    }
+}
+
+/* Takes one message apart. */
+static int message_take(struct process_events *events, const char *bytes, size_t size_bytes,
+                        int (*take)(void *, const struct process_event *, struct err *), void *context, uint64_t *lost,
+                        struct err *err)
+{
+    struct cn_msg message;
+    struct proc_event raw = {0};
+    struct process_event event;
+    size_t body_bytes;
+
+    if (size_bytes < NLMSG_HDRLEN + sizeof message)
+        return 0;
+    memcpy(&message, bytes + NLMSG_HDRLEN, sizeof message);
+    body_bytes = size_bytes - NLMSG_HDRLEN - sizeof message;
+    if (message.id.idx != CN_IDX_PROC || message.id.val != CN_VAL_PROC || body_bytes < offsetof(struct proc_event, event_data))
+        return 0;
+    memcpy(&raw, bytes + NLMSG_HDRLEN + sizeof message, body_bytes < sizeof raw ? body_bytes : sizeof raw);
+    if (raw.what == PROC_EVENT_NONE) /* the answer to listen_ask, not numbered with the events */
+        return 0;
+    *lost += gap_count(events, raw.cpu, message.seq);
+    return event_translate(&raw, &event) ? take(context, &event, err) : 0;
+}
+
+int process_events_read(struct process_events *events,
+                        int (*take)(void *context, const struct process_event *event, struct err *err), void *context,
+                        uint64_t *lost, struct err *err)
+{
+    for (;;) {
+        char bytes[4096];
+        struct sockaddr_nl from = {0};
+        socklen_t from_bytes = sizeof from;
+        ssize_t got = recvfrom(events->fd, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &from_bytes);
+
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == ENOBUFS) { /* the gaps in the numbers will tell how many; one at the least */
+            (*lost)++;
+            continue;
+        }
+        if (got < 0)
+            return err_set_errno(err, "read process events");
+        if (from.nl_pid != 0) /* only the kernel is believed */
+            continue;
+        if (message_take(events, bytes, (size_t)got, take, context, lost, err) < 0)
+            return err->code;
+    }
+}
+
+/* What the self-test waits for. */
+struct self_test {
+    pid_t child;
+    bool forked;
+    bool exited;
+};
+
+static int self_test_take(void *context, const struct process_event *event, struct err *err)
+{
+    struct self_test *test = context;
+
+    (void)err;
+    if (event->pid != test->child)
+        return 0;
+    if (event->kind == PROCESS_EVENT_FORK && event->parent_pid == getpid())
+        test->forked = true;
+    if (event->kind == PROCESS_EVENT_EXIT && test->forked && event->wait_status == 7 << 8)
+        test->exited = true;
+    return 0;
+}
+
+/* Starts a process that ends with status 7 and waits for exactly that in the events. */
+static bool self_test(struct process_events *events)
+{
+    struct self_test test = {0};
+    struct err err;
+    uint64_t lost = 0, deadline_ns = clock_now_ns() + SELF_TEST_MS * 1000000ull;
+
+    test.child = fork();
+    if (test.child == 0)
+        _exit(7);
+    if (test.child < 0)
+        return false;
+    while (!test.exited && clock_now_ns() < deadline_ns) {
+        struct pollfd wait = {.fd = events->fd, .events = POLLIN};
+
+        (void)poll(&wait, 1, 20);
+        if (process_events_read(events, self_test_take, &test, &lost, &err) < 0)
+            break;
+    }
+    (void)waitpid(test.child, NULL, 0);
+    return test.exited;
+}
+
+struct process_events *process_events_open(char *note, size_t room_bytes)
+{
+    struct process_events *events = calloc(1, sizeof *events);
+
+    if (events == NULL) {
+        (void)snprintf(note, room_bytes, "out of memory");
+        return NULL;
+    }
+    events->fd = socket_open();
+    if (events->fd < 0) {
+        (void)snprintf(note, room_bytes, "the kernel refuses process events: %s", strerror(errno));
+        free(events);
+        return NULL;
+    }
+    if (!self_test(events) || !self_test(events)) {
+        (void)snprintf(note, room_bytes, "process events do not show this process's own children");
+        process_events_close(events);
+        return NULL;
+    }
+    return events;
+}
+
+int process_events_fd(const struct process_events *events)
+{
+    return events->fd;
+}
+
+void process_events_close(struct process_events *events)
+{
+    if (events == NULL)
+        return;
+    (void)close(events->fd);
+    free(events);
+}

@@ -1,0 +1,47 @@
+/*
+ * Kernel process events (netlink connector, linux/cn_proc.h): each fork, exec and exit of every process of the machine, in
+ * order, while it happens. Knows nothing of runs or members.
+ */
+#pragma once
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum process_event_kind {
+    PROCESS_EVENT_FORK = 1,
+    PROCESS_EVENT_EXEC,
+    PROCESS_EVENT_EXIT, /* of the process's first thread; others may live on */
+};
+
+struct process_event {
+    enum process_event_kind kind;
+    pid_t pid;
+    pid_t parent_pid;  /* FORK */
+    int wait_status;   /* EXIT: as waitpid gives it */
+};
+
+/* Owned by the caller, free with process_events_close. */
+struct process_events;
+
+/*
+ * Opens the source and proves with two processes of its own that the events are those of this machine's processes under the
+ * pids that we see. NULL: not to be had here; `note` (room_bytes) says why in a few words.
+ */
+struct process_events *process_events_open(char *note, size_t room_bytes);
+
+/* The descriptor to wait for. Borrowed. */
+int process_events_fd(const struct process_events *events);
+
+/*
+ * Hands on all events that are there, without waiting. Adds to *lost the number of events that the kernel dropped (at
+ * least that many). `take` returns 0 or a negative err_code, which ends the reading. ERR_SYSTEM: the source broke.
+ */
+int process_events_read(struct process_events *events,
+                        int (*take)(void *context, const struct process_event *event, struct err *err), void *context,
+                        uint64_t *lost, struct err *err);
+
+/* Releases it; NULL is harmless. */
+void process_events_close(struct process_events *events);

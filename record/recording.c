@@ -1,0 +1,275 @@
+#include "record/recording.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "formats/message.h"
+#include "record/bindings.h"
+#include "record/cgroup.h"
+#include "record/layout.h"
+#include "record/steps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Everything that a recording owns. */
+struct recording {
+    const struct recording_request *request;
+    struct session session;
+    struct bindings bindings;
+    struct bytes policy;
+    struct judge *judge;
+    struct pack_writer *pack;
+    struct loop_source signals;
+    int dir_fd; /* of the output */
+    char name[NAME_MAX + 1];
+};
+
+/* ---- before anything is started ---- */
+
+static int output_check(struct recording *recording, struct err *err)
+{
+    const char *output = recording->request->output;
+    AUTO_FREE char *copy_dir = strdup(output);
+    AUTO_FREE char *copy_base = strdup(output);
+    const char *base;
+
+    if (copy_dir == NULL || copy_base == NULL)
+        return err_set_errno(err, "memory for the output's name");
+    base = basename(copy_base);
+    if (*output == 0 || output[strlen(output) - 1] == '/' || strlen(base) > NAME_MAX - 32)
+        return err_set(err, ERR_USAGE, "-o %s: not a file name that can be used", output);
+    recording->dir_fd = open(dirname(copy_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (recording->dir_fd < 0)
+        return err_set(err, ERR_USAGE, "-o %s: its folder cannot be opened (%s); make it first", output,
+                       strerror(errno));
+    (void)snprintf(recording->name, sizeof recording->name, "%s", base);
+    if (faccessat(recording->dir_fd, base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return err_set(err, ERR_USAGE, "-o %s: exists already; choose another name or remove it", output);
+    return 0;
+}
+
+static int policy_read(struct recording *recording, struct err *err)
+{
+    const char *file = recording->request->plan->candidate.policy_file;
+
+    if (file == NULL)
+        return 0;
+    if (file_read_path(AT_FDCWD, file, 0, LIMIT_YAML_BYTES, &recording->policy, err) < 0)
+        return err_wrap(err, "the policy");
+    return 0;
+}
+
+/* ---- the parts ---- */
+
+static int signal_ready(void *context, uint32_t ready, struct err *err)
+{
+    struct recording *recording = context;
+    struct signalfd_siginfo info;
+
+    (void)ready;
+    (void)err;
+    while (read(recording->signals.fd, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD) /* that one only wakes the loop */
+            recording->session.interrupted = true;
+    return 0;
+}
+
+/* Signals become something that the loop reads, and orphans of the subject come to us. */
+static int signals_open(struct recording *recording, struct err *err)
+{
+    sigset_t mask;
+
+    (void)sigemptyset(&mask);
+    (void)sigaddset(&mask, SIGINT);
+    (void)sigaddset(&mask, SIGTERM);
+    (void)sigaddset(&mask, SIGHUP);
+    (void)sigaddset(&mask, SIGCHLD);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+        return err_set_errno(err, "prepare for signals and orphans");
+    recording->signals = (struct loop_source){.fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK),
+                                              .ready = signal_ready,
+                                              .context = recording};
+    if (recording->signals.fd < 0)
+        return err_set_errno(err, "watch for signals");
+    return loop_add(recording->session.loop, &recording->signals, EPOLLIN, err);
+}
+
+/* Names this recording's control groups and tries whether the machine gives any. */
+static int groups_try(struct session *session, struct err *err)
+{
+    uint8_t random[8];
+    char text[17];
+    struct cgroup cgroup;
+
+    if (file_random(random, sizeof random, err) < 0)
+        return err->code;
+    hex_encode(random, sizeof random, text);
+    (void)snprintf(session->group_prefix, sizeof session->group_prefix, "exhibit-%s", text);
+    session->control_groups = cgroup_open(session->group_prefix, &cgroup);
+    cgroup_close(&cgroup);
+    return 0;
+}
+
+static int parts_open(struct recording *recording, struct err *err)
+{
+    const struct recording_request *request = recording->request;
+    struct session *session = &recording->session;
+    const struct bytes *policy = request->plan->candidate.policy_file == NULL ? NULL : &recording->policy;
+    char targets[PATH_MAX + 16];
+
+    session->plan = request->plan;
+    session->oracle = request->oracle;
+    session->progress = request->progress;
+    session->progress_context = request->progress_context;
+    session->loop = loop_new();
+    recording->judge = judge_new(request->oracle);
+    if (session->loop == NULL || recording->judge == NULL)
+        return err_set_errno(err, "start");
+    if (layout_make(session, request->work_parent, request->program_dir, policy, err) < 0 ||
+        signals_open(recording, err) < 0 || groups_try(session, err) < 0 ||
+        pack_writer_new(recording->dir_fd, recording->name, &recording->pack, err) < 0)
+        return err->code;
+    session->journal = journal_new(recording->pack, recording->judge);
+    if (session->journal == NULL)
+        return err_set_errno(err, "start the journal");
+    (void)snprintf(targets, sizeof targets, "%s/targets", session->work);
+    if (observer_new(session->loop, session->journal, request->snapshots_only, &session->observer, err) < 0 ||
+        bindings_gather(session, request->program_dir, policy, &recording->bindings, err) < 0 ||
+        listeners_new(session->loop, session->journal, &session->listeners, err) < 0 ||
+        targets_new(session->loop, session->journal, targets, &session->targets, err) < 0)
+        return err->code;
+    return 0;
+}
+
+/* ---- the recording ---- */
+
+static int put_end(struct session *session, struct err *err)
+{
+    Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, 0);
+    Exhibit__RecordingEnd end = EXHIBIT__RECORDING_END__INIT;
+
+    end.event_count = journal_count(session->journal) + 1;
+    JOURNAL_WHAT(event, recording_end, RECORDING_END, &end);
+    return journal_put(session->journal, &event, NULL, 0, err);
+}
+
+static int steps_make(struct recording *recording, struct err *err)
+{
+    struct session *session = &recording->session;
+
+    if (bindings_put(session, &recording->bindings, err) < 0 ||
+        steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE, true, err) < 0 ||
+        targets_reset(session->targets, err) < 0 ||
+        steps_cases(session, EXHIBIT__MODE__MODE_BASELINE, err) < 0 || steps_trials_baseline(session, err) < 0 ||
+        steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_BASELINE, false, err) < 0)
+        return err->code;
+    if ((!session->interrupted && steps_launcher(session, err) < 0) ||
+        steps_cases(session, EXHIBIT__MODE__MODE_STRICT, err) < 0 || steps_trials_strict(session, err) < 0 ||
+        steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_STRICT, false, err) < 0)
+        return err->code;
+    return session->interrupted ? 0 : put_end(session, err);
+}
+
+/* Puts a packed message and gives its digest. */
+static int message_put(struct pack_writer *pack, const ProtobufCMessage *message, size_t max_bytes,
+                       struct digest *out, struct err *err)
+{
+    AUTO_BYTES struct bytes packed = {0};
+
+    if (message_pack(message, max_bytes, &packed, err) < 0)
+        return err->code;
+    return pack_put(pack, PACK_OBSERVATION, packed.data, packed.size_bytes, out, err);
+}
+
+/* Writes receipt and claim, and finishes the pack. */
+static int seal(struct recording *recording, Exhibit__Claim **out, struct err *err)
+{
+    Exhibit__Receipt receipt = EXHIBIT__RECEIPT__INIT;
+    const Exhibit__Stream *events;
+    struct digest receipt_digest, claim_digest;
+    struct pack_writer *pack = recording->pack;
+
+    if (journal_finish(recording->session.journal, &events, err) < 0)
+        return err->code;
+    receipt.version = 1;
+    receipt.run_id = recording->bindings.message.run_id;
+    receipt.events = (Exhibit__Stream *)events; /* packed only */
+    receipt.partial = recording->session.interrupted;
+    if (message_put(pack, &receipt.base, LIMIT_RECEIPT_BYTES, &receipt_digest, err) < 0 ||
+        judge_finish(recording->judge, &receipt_digest, out, err) < 0 ||
+        message_put(pack, &(*out)->base, LIMIT_CLAIM_BYTES, &claim_digest, err) < 0)
+        return err->code;
+    recording->pack = NULL; /* freed by finishing, also on failure */
+    return pack_writer_finish(pack, &receipt_digest, &claim_digest, err);
+}
+
+/* Releases everything; a work folder that stays is named beside an earlier failure. */
+static int release(struct recording *recording, struct err *err, int code)
+{
+    struct session *session = &recording->session;
+    struct err removal;
+
+    pack_writer_abandon(recording->pack);
+    targets_free(session->targets);
+    listeners_free(session->listeners);
+    observer_free(session->observer);
+    bindings_done(&recording->bindings);
+    journal_free(session->journal);
+    judge_free(recording->judge);
+    if (session->loop != NULL)
+        loop_remove(session->loop, &recording->signals);
+    if (recording->signals.fd >= 0)
+        (void)close(recording->signals.fd);
+    loop_free(session->loop);
+    bytes_done(&recording->policy);
+    if (recording->dir_fd >= 0)
+        (void)close(recording->dir_fd);
+    if (layout_remove(session, &removal) == 0)
+        return code;
+    if (code < 0)
+        return err_wrap(err, "%s stays (%.300s)", session->work, removal.text);
+    return err_set(err, ERR_SYSTEM, "%s stays: %.600s", session->work, removal.text);
+}
+
+int recording_make(const struct recording_request *request, Exhibit__Claim **out, bool *out_interrupted,
+                   struct err *err)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    Exhibit__Claim *claim = NULL;
+    int code;
+
+    if (recording == NULL)
+        return err_set_errno(err, "memory for the recording");
+    recording->request = request;
+    recording->dir_fd = -1;
+    recording->signals.fd = -1;
+    code = output_check(recording, err);
+    if (code == 0)
+        code = bindings_check_pins(request->plan, err);
+    if (code == 0)
+        code = policy_read(recording, err);
+    if (code == 0)
+        code = parts_open(recording, err);
+    if (code == 0)
+        code = steps_make(recording, err);
+    if (code == 0)
+        code = seal(recording, &claim, err);
+    *out_interrupted = recording->session.interrupted;
+    code = release(recording, err, code);
+    free(recording);
+    if (code < 0 && claim != NULL) {
+        exhibit__claim__free_unpacked(claim, NULL);
+        claim = NULL;
+    }
+    *out = claim;
+    return code;
+}

@@ -1,0 +1,153 @@
+#include "record/spawn.h"
+
+#include "base/cleanup.h"
+#include "record/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PIPE_ROOM_BYTES (1 << 20) /* more than the default, so that a flood of output waits less for us */
+
+/* What the child tells when it cannot execute; the pipe is closed by a successful exec. */
+struct failure {
+    int stage;
+    int errno_value;
+};
+
+enum { STAGE_SESSION, STAGE_CGROUP, STAGE_PIPES, STAGE_CWD, STAGE_EXEC };
+
+static const char *const stage_names[] = {"setsid", "control group", "pipes", "chdir", "exec"};
+
+/* In the child: makes itself ready and executes. Only async-signal-safe calls. Returns only on failure. */
+static void child_run(const struct spawn_request *request, const int pipes[6], int group_fd, struct failure *failure)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    failure->stage = STAGE_SESSION;
+    if (setsid() < 0)
+        return;
+    failure->stage = STAGE_CGROUP;
+    if (group_fd >= 0 && write(group_fd, "0", 1) != 1)
+        return;
+    failure->stage = STAGE_PIPES;
+    if (dup2(pipes[0], 0) < 0 || dup2(pipes[3], 1) < 0 || dup2(pipes[5], 2) < 0)
+        return;
+    (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+    failure->stage = STAGE_CWD;
+    if (chdir(request->cwd) < 0)
+        return;
+    for (int number = 1; number < NSIG; number++)
+        (void)sigaction(number, &plain, NULL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)umask(022);
+    failure->stage = STAGE_EXEC;
+    environ = (char **)request->environment; /* so that execvp looks in the command's PATH, not in ours */
+    (void)execvp(request->argv[0], request->argv);
+}
+
+/* Three pipes: in reader, in writer, out reader, out writer, err reader, err writer. */
+static int pipes_open(int pipes[6], struct err *err)
+{
+    for (int i = 0; i < 6; i += 2)
+        if (pipe2(pipes + i, O_CLOEXEC) < 0)
+            return err_set_errno(err, "make a pipe");
+    for (int i = 0; i < 6; i++) {
+        bool ours = i == 1 || i == 2 || i == 4;
+
+        if (ours && fcntl(pipes[i], F_SETFL, O_NONBLOCK) < 0)
+            return err_set_errno(err, "make a pipe non-blocking");
+        if (ours)
+            (void)fcntl(pipes[i], F_SETPIPE_SZ, PIPE_ROOM_BYTES); /* a wish: a user over its quota keeps 64 KiB */
+        if (pipes[i] < 3) /* dup2 in the child relies on this */
+            return err_set(err, ERR_SYSTEM, "descriptors 0, 1 and 2 must be open");
+    }
+    return 0;
+}
+
+static void close_all(int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+}
+
+/* Reads what the child tells. Returns false when it told nothing: it executes. */
+static bool failure_read(int fd, struct failure *failure)
+{
+    ssize_t got;
+
+    do
+        got = read(fd, failure, sizeof *failure);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof *failure;
+}
+
+int spawn_start(const struct spawn_request *request, struct spawned *out, struct err *err)
+{
+    int pipes[6] = {-1, -1, -1, -1, -1, -1}, report[2] = {-1, -1};
+    struct failure failure = {0};
+    struct spawned spawned = {.pid_fd = -1};
+    struct proc_stat stat;
+    AUTO_FD int group_fd = -1;
+
+    if (request->cgroup->dir_fd >= 0) {
+        group_fd = openat(request->cgroup->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        if (group_fd < 0)
+            return err_set_errno(err, "open cgroup.procs");
+    }
+    if (pipes_open(pipes, err) < 0)
+        goto undo;
+    if (pipe2(report, O_CLOEXEC) < 0) {
+        err_set_errno(err, "make a pipe");
+        goto undo;
+    }
+    spawned.pid = fork();
+    if (spawned.pid < 0) {
+        err_set_errno(err, "start a process");
+        goto undo;
+    }
+    if (spawned.pid == 0) {
+        child_run(request, pipes, group_fd, &failure);
+        failure.errno_value = errno;
+        (void)!write(report[1], &failure, sizeof failure);
+        _exit(127);
+    }
+    (void)close(report[1]);
+    report[1] = -1;
+    spawned.pid_fd = (int)syscall(SYS_pidfd_open, spawned.pid, 0u);
+    if (failure_read(report[0], &failure)) {
+        spawned.failed_stage = stage_names[failure.stage];
+        spawned.failed_errno = failure.errno_value;
+        (void)waitpid(spawned.pid, NULL, 0);
+    } else if (spawned.pid_fd < 0 || !proc_stat_read(spawned.pid, &stat)) {
+        err_set(err, ERR_SYSTEM, "cannot hold on to the process that was started");
+        (void)kill(spawned.pid, SIGKILL); /* our own child that nobody has waited for: the number is its own */
+        (void)waitpid(spawned.pid, NULL, 0);
+        close_all(&spawned.pid_fd, 1);
+        goto undo;
+    } else {
+        spawned.start_time = stat.start_time;
+    }
+    spawned.stdin_fd = pipes[1];
+    spawned.stdout_fd = pipes[2];
+    spawned.stderr_fd = pipes[4];
+    close_all((int[]){pipes[0], pipes[3], pipes[5], report[0]}, 4);
+    *out = spawned;
+    return 0;
+
+undo:
+    close_all(pipes, 6);
+    close_all(report, 2);
+    return err->code;
+}

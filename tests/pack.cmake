@@ -1,0 +1,10 @@
+add_library(pack_fixture STATIC unit/test_pack_fixture.c)
+target_link_libraries(pack_fixture PUBLIC exhibit_formats PRIVATE exhibit_warnings PkgConfig::CMOCKA PkgConfig::ZSTD)
+
+exhibit_unit_test(pack pack_fixture)
+exhibit_unit_test(pack_writer pack_fixture)
+exhibit_unit_test(pack_hostile pack_fixture)
+exhibit_unit_test(pack_forged pack_fixture PkgConfig::ZSTD)
+
+# These let a test change a file between two reads, and make a rename impossible.
+target_link_options(test_pack_writer PRIVATE -Wl,--wrap=pread64 -Wl,--wrap=renameat2)

@@ -1,0 +1,3 @@
+exhibit_unit_test(proc exhibit_record)
+exhibit_unit_test(members exhibit_record)
+exhibit_unit_test(spawn exhibit_record)

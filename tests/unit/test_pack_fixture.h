@@ -1,0 +1,81 @@
+/*
+ * What the tests of the container share: a folder, packs made from a list of contents, and a second writer made from
+ * docs/FORMAT.md alone, for files that the real one never writes.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "formats/pack.h"
+
+#include <stdint.h>
+
+/* ---- a folder ---- */
+
+/* Makes an empty folder and gives a descriptor of it; `out_path` (64 bytes) gets its path. */
+int folder_make(char *out_path);
+
+/* Removes it with the files in it, and closes the descriptor. */
+void folder_remove(int dir_fd, const char *path);
+
+/* How many files are in it. */
+unsigned folder_count(int dir_fd);
+
+/* ---- packs ---- */
+
+/* Fills bytes that do not compress, the same ones for the same seed. */
+void noise(uint8_t *to, size_t size_bytes, uint32_t seed);
+
+/* Reads a whole file into `out`, replacing what was there. */
+void load(int dir_fd, const char *name, struct bytes *out);
+
+/* A descriptor of a file in memory with these bytes. */
+int memory_file(const void *from, size_t size_bytes);
+
+/* Opens and checks a file of these bytes; gives the code, 0 for a right one. */
+int judge(const void *from, size_t size_bytes, struct err *err);
+
+/* The first and last byte that a message names as "(bytes A to B)"; fails the test where it names none. */
+void range_of(const struct err *err, uint64_t *out_first, uint64_t *out_last);
+
+/* Judges and wants this code, this text in the message, and a range of at most one block. */
+void refuse(const struct bytes *file, int code, const char *text);
+
+/* ---- a second writer ---- */
+
+struct forge_entry {
+    struct digest digest;
+    uint64_t size_bytes;
+};
+
+/* A group, as it is to stand in the file. */
+struct forge_group {
+    uint32_t part;
+    struct bytes frame; /* owned */
+    uint32_t content_bytes;
+    uint32_t count;
+    struct forge_entry entries[4]; /* for journal and index */
+};
+
+/* A group whose block holds `text` as its only object. Free its frame with bytes_done. */
+struct forge_group forge_text(uint32_t part, const char *text);
+
+/* Compresses as FORMAT 3.5 wants it. */
+void forge_frame(const void *from, size_t size_bytes, struct bytes *out);
+
+/* Appends a little-endian number of `width` bytes. */
+void forge_number(struct bytes *to, uint64_t value, size_t width);
+
+/* Writes a whole file of the groups; the first entry of part 1 is the receipt. No claim. */
+void forge_file(const struct forge_group *groups, size_t count, struct bytes *out);
+
+/* Places in a file: the position of an index (part 1 or 2), of an object's and of a block's record in it. */
+size_t forge_index_at(const struct bytes *file, uint32_t part);
+size_t forge_object_at(const struct bytes *file, uint32_t part, uint32_t number);
+size_t forge_block_at(const struct bytes *file, uint32_t part, uint32_t number);
+
+/* Overwrites a number. */
+void forge_patch(struct bytes *file, size_t at, uint64_t value, size_t width);
+
+/* Makes the digests of the indexes and the footer right again. */
+void forge_seal(struct bytes *file);

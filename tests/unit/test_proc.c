@@ -1,0 +1,119 @@
+/* Single looks into /proc: hostile names, identities, and who counts as gone. */
+#include "formats/digest.h"
+#include "record/proc.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void stat_is_read_past_a_name_that_looks_like_fields(void **state)
+{
+    static const char text[] = "42 (a) Z 1 1 (b) S 7 8 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 98765 1 2 3\n";
+    struct proc_stat stat;
+
+    (void)state;
+    assert_true(proc_stat_parse(text, sizeof text - 1, &stat));
+    assert_int_equal(stat.state, 'S');
+    assert_int_equal(stat.parent_pid, 7);
+    assert_int_equal(stat.group, 8);
+    assert_int_equal(stat.session, 9);
+    assert_int_equal(stat.thread_count, 3);
+    assert_int_equal(stat.start_time, 98765);
+}
+
+static void stat_that_is_cut_is_refused(void **state)
+{
+    static const char text[] = "42 (sh) S 7 8 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 98765 1";
+    struct proc_stat stat;
+
+    (void)state;
+    for (size_t size = 0; size < sizeof text - 9; size++)
+        assert_false(proc_stat_parse(text, size, &stat));
+    assert_true(proc_stat_parse(text, sizeof text - 1, &stat));
+}
+
+/* Starts a process that waits until it is killed. */
+static pid_t sleeper_start(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            (void)pause();
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void a_zombie_and_another_start_time_are_gone(void **state)
+{
+    pid_t pid = sleeper_start();
+    struct proc_stat stat;
+    siginfo_t info;
+
+    (void)state;
+    assert_true(proc_stat_read(pid, &stat));
+    assert_false(proc_is_gone(pid, stat.start_time));
+    assert_true(proc_is_gone(pid, stat.start_time + 1));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_true(proc_stat_read(pid, &stat));
+    assert_int_equal(stat.state, 'Z');
+    assert_true(proc_is_gone(pid, stat.start_time));
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(proc_is_gone(pid, stat.start_time));
+}
+
+static void identity_tells_executable_argv_and_network(void **state)
+{
+    Exhibit__ProcessIdentity *identity = proc_identity_read(getpid());
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path);
+
+    (void)state;
+    assert_non_null(identity);
+    assert_int_equal(identity->pid, getpid());
+    assert_int_equal(identity->parent_pid, getppid());
+    assert_int_equal(identity->executable.len, size);
+    assert_memory_equal(identity->executable.data, path, (size_t)size);
+    assert_int_equal(identity->executable_sha256.len, DIGEST_BYTES);
+    assert_true(identity->n_argv >= 1);
+    assert_true(identity->n_namespace_pids >= 1);
+    assert_true(identity->network_namespace != 0);
+    assert_int_equal(identity->routes_case, EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK);
+    exhibit__process_identity__free_unpacked(identity, NULL);
+}
+
+static void identity_of_a_zombie_is_none(void **state)
+{
+    pid_t pid = sleeper_start();
+    siginfo_t info;
+
+    (void)state;
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_null(proc_identity_read(pid));
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_null(proc_identity_read(pid));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stat_is_read_past_a_name_that_looks_like_fields),
+        cmocka_unit_test(stat_that_is_cut_is_refused),
+        cmocka_unit_test(a_zombie_and_another_start_time_are_gone),
+        cmocka_unit_test(identity_tells_executable_argv_and_network),
+        cmocka_unit_test(identity_of_a_zombie_is_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

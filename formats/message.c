@@ -165,7 +165,7 @@ int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes
     size_bytes = protobuf_c_message_get_packed_size(message);
     code = bytes_reserve(&packed, size_bytes, max_bytes, err);
     if (code < 0)
-        return err_wrap(err, "a %s", message->descriptor->short_name);
+        return err_wrap(err, "%s", message->descriptor->short_name);
     packed.size_bytes = protobuf_c_message_pack(message, packed.data);
     assert(packed.size_bytes == size_bytes);
     bytes_done(out);
@@ -211,17 +211,17 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
 
     if (__builtin_mul_overflow(size_bytes, (size_t)BYTES_PER_BYTE, &more_bytes) ||
         __builtin_add_overflow(budget.left_bytes, more_bytes, &budget.left_bytes))
-        return err_set(err, ERR_LIMIT, "a %s of %zu bytes", descriptor->short_name, size_bytes);
+        return err_set(err, ERR_LIMIT, "%s of %zu bytes", descriptor->short_name, size_bytes);
     message = protobuf_c_message_unpack(descriptor, &allocator, size_bytes, from);
     if (message == NULL && budget.spent)
-        return err_set(err, ERR_LIMIT, "a %s of %zu bytes takes more memory than its size explains",
+        return err_set(err, ERR_LIMIT, "%s of %zu bytes takes more memory than its size explains",
                        descriptor->short_name, size_bytes);
     if (message == NULL)
-        return err_set(err, ERR_FORMAT, "%zu bytes are not a %s", size_bytes, descriptor->short_name);
+        return err_set(err, ERR_FORMAT, "%zu bytes are no %s", size_bytes, descriptor->short_name);
     if (message_check(message, err) < 0)
         goto undo;
     if (protobuf_c_message_get_packed_size(message) != size_bytes) {
-        err_set(err, ERR_FORMAT, "a %s of %zu bytes is not in its shortest form", descriptor->short_name, size_bytes);
+        err_set(err, ERR_FORMAT, "%s of %zu bytes is not in its shortest form", descriptor->short_name, size_bytes);
         goto undo;
     }
     *out = message;

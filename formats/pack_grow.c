@@ -1,3 +1,6 @@
+/*
+ * Open blocks, their journals, and the order in which both reach the file.
+ */
 #include "formats/pack_grow.h"
 
 #include "base/file.h"

@@ -1,3 +1,6 @@
+/*
+ * Reading an index, and the checks that need nothing but the index.
+ */
 #include "formats/pack_index.h"
 
 #include "base/file.h"

@@ -1,3 +1,6 @@
+/*
+ * Fixed-width records to bytes and back. Numbers are given as they stand; what they point at is not known here.
+ */
 #include "formats/pack_layout.h"
 
 #include "base/cursor.h"

@@ -1,3 +1,6 @@
+/*
+ * A hash table over the records of an index that is being written.
+ */
 #include "formats/pack_table.h"
 
 #include <assert.h>

@@ -227,7 +227,7 @@ static int collect_entry(void *context, const struct walk_entry *entry, struct e
     if (code == 0)
         code = hand_on(collecting, &finding, err);
     finding_done(&finding);
-    return code < 0 ? err_wrap(err, "artifact %s", entry->path) : 0;
+    return code < 0 ? err_wrap(err, "artifact %.500s", entry->path) : 0;
 }
 
 /* A folder that cannot be looked into is told like a file that cannot be read. */

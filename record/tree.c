@@ -137,7 +137,7 @@ int tree_copy(const char *from, const char *to, struct err *err)
     if (mkdir(to, 0700) < 0 || (to_fd = open(to, FOLDER_FLAGS)) < 0)
         return err_set_errno(err, "create the folder %s", to);
     if (copy_below(&copying, from_fd, to_fd, 0, err) < 0)
-        return err_wrap(err, "copy %s/%s", from, copying.path);
+        return err_wrap(err, "copy %.200s/%.500s", from, copying.path);
     if (fchmod(to_fd, stat.st_mode & PERMISSION_BITS) < 0)
         return err_set_errno(err, "chmod the folder %s", to);
     return 0;
@@ -237,7 +237,7 @@ static int freeze_entry(void *context, const struct walk_entry *seen, struct err
         return 0; /* it vanished since it was seen: it is not there */
     if (code == 0)
         code = append_entry(freezing, &entry, err);
-    return code < 0 ? err_wrap(err, "%s", seen->path) : 0;
+    return code < 0 ? err_wrap(err, "%.500s", seen->path) : 0;
 }
 
 /* A folder that cannot be read is there by its mode alone, unless its contents were to be kept. */
@@ -245,7 +245,7 @@ static int freeze_obstacle(void *context, const char *path, struct err *err)
 {
     const struct freezing *freezing = context;
 
-    return may_stay_unread(freezing, err) ? 0 : err_wrap(err, "%s", path);
+    return may_stay_unread(freezing, err) ? 0 : err_wrap(err, "%.500s", path);
 }
 
 static int freeze_all(const char *root, struct freezing *freezing, struct err *err)
@@ -275,7 +275,7 @@ int tree_freeze(const char *root, struct pack_writer *retain, struct bytes *out,
 
     if (code < 0) {
         bytes_done(&freezing.list);
-        return err_wrap(err, "freeze %s", root);
+        return err_wrap(err, "freeze %.200s", root);
     }
     bytes_done(out);
     *out = freezing.list;

@@ -1,3 +1,15 @@
 exhibit_unit_test(proc exhibit_record)
 exhibit_unit_test(members exhibit_record)
 exhibit_unit_test(spawn exhibit_record)
+
+add_executable(strip-claim e2e/strip_claim.c)
+target_link_libraries(strip-claim PRIVATE exhibit_formats exhibit_warnings)
+
+# One set of recordings serves all tests that look at whole bundles.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_test(NAME e2e.bundles
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/bundles.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.bundles PROPERTIES TIMEOUT 300 LABELS e2e FIXTURES_SETUP bundles RUN_SERIAL ON)
+add_test(NAME e2e.decisions
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/decisions.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.decisions PROPERTIES TIMEOUT 120 LABELS e2e FIXTURES_REQUIRED bundles)

@@ -194,8 +194,8 @@ static void add_index(const struct forge_group *groups, size_t count, uint32_t p
             assert_true(start >= block_start && object_count < 32); /* objects of one block only */
             add(&record, groups[i].entries[j].digest.bytes, 32);
             forge_number(&record, groups[i].entries[j].size_bytes, 8);
-            forge_number(&record, block_count, 4);
-            forge_number(&record, start - block_start, 4);
+            forge_number(&record, j + groups[i].unlisted < groups[i].count ? block_count : 0, 4);
+            forge_number(&record, j + groups[i].unlisted < groups[i].count ? start - block_start : 0, 4);
             memcpy(objects[object_count++], record.data, 48);
             start += groups[i].entries[j].size_bytes;
         }
@@ -233,10 +233,10 @@ void forge_file(const struct forge_group *groups, size_t count, struct bytes *ou
     forge_number(out, 1, 8);
     for (size_t i = 0; i < count; i++) {
         forge_number(out, 0x184D2A51, 4);
-        forge_number(out, 8 + 40 * groups[i].count, 4);
+        forge_number(out, 8 + 40 * (groups[i].count - groups[i].unlisted), 4);
         forge_number(out, groups[i].part, 4);
-        forge_number(out, groups[i].count, 4);
-        for (uint32_t j = 0; j < groups[i].count; j++) {
+        forge_number(out, groups[i].count - groups[i].unlisted, 4);
+        for (uint32_t j = 0; j < groups[i].count - groups[i].unlisted; j++) {
             add(out, groups[i].entries[j].digest.bytes, 32);
             forge_number(out, groups[i].entries[j].size_bytes, 8);
         }

@@ -55,6 +55,7 @@ struct forge_group {
     uint32_t content_bytes;
     uint32_t count;
     struct forge_entry entries[4]; /* for journal and index */
+    uint32_t unlisted;             /* so many of the last are in the index alone, without a position */
 };
 
 /* A group whose block holds `text` as its only object. Free its frame with bytes_done. */

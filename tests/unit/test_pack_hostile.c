@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static struct bytes whole; /* a small pack with a claim, two blocks of each part, and empty objects */
+static struct bytes whole;  /* a small pack with a claim, two blocks of each part, and empty objects */
 static size_t groups_at[5]; /* where its four groups begin, and the first index */
 
 /* Puts a text. */
@@ -118,8 +118,8 @@ static void every_truncation_is_refused(void **state)
         struct err err = {0};
 
         assert_int_equal(judge(whole.data, kept, &err), ERR_FORMAT);
-        if (strstr(err.text, kept < 24 ? "cut short within its header" : "partial or cut short: no footer at its end") ==
-            NULL)
+        if (strstr(err.text,
+                   kept < 24 ? "cut short within its header" : "partial or cut short: no footer at its end") == NULL)
             fail_msg("%zu bytes: %s", kept, err.text);
     }
 }
@@ -255,9 +255,9 @@ static void reading_a_damaged_block_names_its_range(void **state)
     range_of(&err, &first, &last);
     assert_true(first <= at && at <= last);
     assert_null(content.data);
-    assert_int_equal(ftruncate(fd, 30), 0);
+    assert_int_equal(ftruncate(fd, (off_t)at), 0);
     assert_int_equal(pack_read(pack, PACK_OBSERVATION, &receipt, 100, &content, &err), ERR_FORMAT);
-    assert_non_null(strstr(err.text, "the file ends at 30"));
+    assert_non_null(strstr(err.text, "the file ends at "));
     pack_close(pack);
 }
 

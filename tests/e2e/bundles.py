@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Records the bundles that the end-to-end tests judge, once, two at a time: usage: bundles.py BUILD SOURCE
+
+They go to BUILD/test-bundles. Each recording's exit code and output are kept beside its bundle, for the tests to look at.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+OUT = BUILD / "test-bundles"
+EXPERIMENT = SOURCE / "experiments" / "hook-confinement"
+
+RECORDINGS = {
+    "default": ["plan.yaml"],
+    "open": ["plan-open.yaml"],
+    "usable": ["plan-usable.yaml"],
+    "wrong": ["plan.yaml", "--oracle", str(EXPERIMENT / "oracle-wrong.yaml")],
+    "snapshots": ["plan.yaml", "--snapshots"],
+}
+
+
+def record(name, words):
+    bundle = OUT / f"{name}.exhibit"
+    command = [BUILD / "bin" / "exhibit-record", "run", str(EXPERIMENT / words[0]), "-o", bundle, *words[1:]]
+    secret = {"EXHIBIT_TEST_SECRET": "never-in-a-bundle-5c1f", "HOME": "/nonexistent-home-of-the-caller"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL,
+                          env={"PATH": os.environ["PATH"], **secret})
+    (OUT / f"{name}.json").write_text(json.dumps(
+        {"code": done.returncode, "stdout": done.stdout, "stderr": done.stderr}))
+    return name, done
+
+
+def main():
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for name, done in pool.map(lambda item: record(*item), RECORDINGS.items()):
+            print(f"{name}: exit {done.returncode}: {(done.stdout.splitlines() or [''])[-1]} {done.stderr.strip()}")
+    missing = [name for name in RECORDINGS if not (OUT / f"{name}.exhibit").exists()]
+    if missing:
+        sys.exit(f"no bundle of: {', '.join(missing)}")
+
+
+main()

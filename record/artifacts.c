@@ -122,20 +122,18 @@ static bool is_unwanted(struct finding *finding, int fd, const struct stat *stat
 /* Reads a file that is worth it into finding->content. Whatever fails about the file becomes its note. */
 static bool read_file(struct finding *finding, int fd, const struct stat *before)
 {
+    struct bytes *content = &finding->content;
+    size_t size_bytes = (size_t)before->st_size;
     struct err fault = {0};
     struct stat after;
 
-    /* The size is known: growing step by step would copy the content over and over. */
-    if (bytes_reserve(&finding->content, (size_t)before->st_size, LIMIT_ARTIFACT_BYTES, &fault) < 0) {
-        set_note(finding, "not read: %s", fault.text);
+    if (bytes_reserve(content, size_bytes, LIMIT_ARTIFACT_BYTES, &fault) < 0 ||
+        file_pread_all(fd, content->data, size_bytes, 0, &fault) < 0) {
+        set_note(finding, fault.code == ERR_FORMAT ? "changed while it was read: %s" : "not read: %s", fault.text);
         return false;
     }
-    if (file_read_all(fd, LIMIT_ARTIFACT_BYTES, &finding->content, &fault) < 0) {
-        set_note(finding, "not read: %s", fault.text);
-        return false;
-    }
-    if (fstat(fd, &after) < 0 || !same_file_state(before, &after) ||
-        finding->content.size_bytes != (size_t)after.st_size) {
+    content->size_bytes = size_bytes;
+    if (fstat(fd, &after) < 0 || !same_file_state(before, &after)) {
         set_note(finding, "changed while it was read");
         return false;
     }
@@ -159,8 +157,8 @@ static int collect_file(struct collecting *collecting, const struct walk_entry *
     artifact->size_bytes = S_ISREG(stat.st_mode) ? (uint64_t)stat.st_size : 0;
     if (is_unwanted(finding, fd, &stat) || !read_file(finding, fd, &stat))
         return 0;
-    code = pack_put(collecting->pack, PACK_OBSERVATION, finding->content.data, finding->content.size_bytes, &digest,
-                    err);
+    code =
+        pack_put(collecting->pack, PACK_OBSERVATION, finding->content.data, finding->content.size_bytes, &digest, err);
     if (code < 0)
         return code;
     set_digest(finding, &digest);

@@ -193,8 +193,7 @@ int host_binary_read(const char *name, const char *path, Exhibit__Binary **out, 
     binary->size_bytes = size_bytes;
     binary->device = seen.st_dev;
     binary->inode = seen.st_ino;
-    if (resolved == NULL || !set_text(&binary->name, name) ||
-        !own_bytes(&binary->path, resolved, strlen(resolved)) ||
+    if (resolved == NULL || !set_text(&binary->name, name) || !own_bytes(&binary->path, resolved, strlen(resolved)) ||
         !own_bytes(&binary->sha256, digest.bytes, DIGEST_BYTES)) {
         exhibit__binary__free_unpacked(binary, NULL);
         return err_set(err, ERR_SYSTEM, "binary %s: %s cannot be resolved", name, path);

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * Reads the host's facts. Owned by the caller: free with exhibit__host__free_unpacked. What a machine does not tell stays
- * empty or 0. ERR_SYSTEM: out of memory, or no boot id.
+ * Reads the host's facts. Owned by the caller: free with exhibit__host__free_unpacked. What a machine does not tell
+ * stays empty or 0. ERR_SYSTEM: out of memory, or no boot id.
  */
 int host_read(Exhibit__Host **out, struct err *err);
 

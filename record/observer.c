@@ -14,9 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define UNREAD_AFTER_NS 20000000ull /* a fork that has not executed by then is looked at as it is */
-#define SWEEP_EACH_NS 500000000ull  /* how often members are looked at though no event said anything */
+/* A process that is younger may be between fork and exec: it still shows its parent's argv, and would pass for it. */
+#define UNREAD_AFTER_NS 100000000ull
+#define SWEEP_EACH_NS 500000000ull /* how often members are looked at though no event said anything */
 #define SETTLED_AFTER_NS 1000000000ull
+#define SETTLED_EACH_NS 200000000ull /* with snapshots: an exec of an old process is seen that late */
 
 struct observer {
     struct loop *loop;
@@ -292,19 +294,23 @@ static int snapshot(struct observer *observer, struct err *err)
     return code < 0 ? code : sweep(observer, err);
 }
 
-/* Reads identities that no exec event announced: of forks that never execute, and with snapshots of all. */
+/*
+ * Reads identities that no exec event announced: of forks that never execute, and with snapshots of all, again and again,
+ * since an exec shows in nothing else.
+ */
 static int identities_look(struct observer *observer, struct err *err)
 {
     Exhibit__Source source = EXHIBIT__SOURCE__SOURCE_SNAPSHOT;
     uint64_t now_ns = clock_now_ns();
 
     for (size_t i = 0; i < observer->members.count; i++) {
-        const struct member *member = &observer->members.items[i];
+        struct member *member = &observer->members.items[i];
         uint64_t age_ns = now_ns - member->seen_at_ns;
-        bool unread = member->identity_hash == 0;
+        bool settled = age_ns > SETTLED_AFTER_NS && now_ns - member->looked_at_ns < SETTLED_EACH_NS;
 
-        if (observer->events != NULL ? !unread || age_ns < UNREAD_AFTER_NS : !unread && age_ns > SETTLED_AFTER_NS)
+        if (age_ns < UNREAD_AFTER_NS || (member->identity_hash != 0 && (observer->events != NULL || settled)))
             continue;
+        member->looked_at_ns = now_ns;
         if (identity_look(observer, member->pid, source, false, err) < 0)
             return err->code;
     }

@@ -174,7 +174,8 @@ static bool may_stay_unread(const struct freezing *freezing, const struct err *e
 {
     int number = err->code == ERR_SYSTEM ? err->sys_errno : 0;
 
-    return freezing->retain == NULL && (number == EACCES || number == EPERM || number == ELOOP || number == ENXIO);
+    return freezing->retain == NULL &&
+           (number == EACCES || number == EPERM || number == ELOOP || number == ENXIO || number == EINVAL);
 }
 
 static int freeze_file(struct freezing *freezing, const struct walk_entry *seen, struct digest *digest,
@@ -192,14 +193,16 @@ static int freeze_file(struct freezing *freezing, const struct walk_entry *seen,
     return S_ISREG(stat.st_mode) ? freeze_content(freezing, fd, &stat, digest, entry, err) : 0;
 }
 
-static int freeze_link(const struct walk_entry *seen, struct digest *digest, Exhibit__FreezeEntry *entry,
-                       struct err *err)
+static int freeze_link(const struct freezing *freezing, const struct walk_entry *seen, struct digest *digest,
+                       Exhibit__FreezeEntry *entry, struct err *err)
 {
     char target[LIMIT_PATH_BYTES + 1];
     ssize_t size_bytes = readlinkat(seen->folder_fd, seen->name, target, sizeof target);
 
-    if (size_bytes < 0)
-        return err_set_errno(err, "read the link");
+    if (size_bytes < 0) {
+        err_set_errno(err, "read the link");
+        return may_stay_unread(freezing, err) ? 0 : err->code;
+    }
     if (size_bytes > LIMIT_PATH_BYTES)
         return err_set(err, ERR_LIMIT, "a link of more than %d bytes", LIMIT_PATH_BYTES);
     *digest = digest_of(target, (size_t)size_bytes);
@@ -232,7 +235,7 @@ static int freeze_entry(void *context, const struct walk_entry *seen, struct err
     if (S_ISREG(seen->stat.st_mode))
         code = freeze_file(freezing, seen, &digest, &entry, err);
     else if (S_ISLNK(seen->stat.st_mode))
-        code = freeze_link(seen, &digest, &entry, err);
+        code = freeze_link(freezing, seen, &digest, &entry, err);
     if (code < 0 && err->code == ERR_SYSTEM && err->sys_errno == ENOENT)
         return 0; /* it vanished since it was seen: it is not there */
     if (code == 0)

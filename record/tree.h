@@ -1,7 +1,7 @@
 /*
  * Folder trees: copy, freeze, remove. Never follows a symbolic link and never leaves the given root, whatever a hostile
- * process does to the tree meanwhile (each step is openat with O_NOFOLLOW from its parent's descriptor). Never blocks on
- * a FIFO, opens no device.
+ * process does to the tree meanwhile (each step is openat with O_NOFOLLOW from its parent's descriptor). Never blocks
+ * on a FIFO, opens no device.
  */
 #pragma once
 
@@ -19,9 +19,9 @@ int tree_copy(const char *from, const char *to, struct err *err);
 
 /*
  * Freezes a folder or a single file: gives the packed FreezeList (docs/FORMAT.md), replacing what was in out. Where
- * `retain` is not NULL (borrowed) each regular file's content is put there as PACK_INPUT. Types other than regular file,
- * folder and symbolic link are listed by mode alone. Where `retain` is NULL, what may not be opened is listed without
- * its content, and so is a file of 1 GiB or more that is almost all holes: a regular file without a digest.
+ * `retain` is not NULL (borrowed) each regular file's content is put there as PACK_INPUT. Types other than regular
+ * file, folder and symbolic link are listed by mode alone. Where `retain` is NULL, what may not be opened is listed
+ * without its content, and so is a file of 1 GiB or more that is almost all holes: a regular file without a digest.
  * ERR_LIMIT, ERR_SYSTEM (names the path).
  */
 int tree_freeze(const char *root, struct pack_writer *retain, struct bytes *out, struct err *err);

@@ -1,7 +1,7 @@
 /*
  * A folder tree entry by entry, in the order of whole paths as byte strings ("a", "a-b", "a/c"). Each step is an
- * openat with O_NOFOLLOW from its parent's descriptor: no symbolic link is followed and the root is never left, whatever
- * a hostile process does to the tree meanwhile. What vanishes while it is walked was not there.
+ * openat with O_NOFOLLOW from its parent's descriptor: no symbolic link is followed and the root is never left,
+ * whatever a hostile process does to the tree meanwhile. What vanishes while it is walked was not there.
  */
 #pragma once
 

@@ -21,7 +21,8 @@ bool archive_name_is_known(const char *path, size_t size_bytes);
 
 /*
  * Lists an archive held in memory (borrowed during the call). ERR_FORMAT: not an archive, or damaged. ERR_LIMIT: over
- * LIMIT_ARCHIVE_MEMBERS or LIMIT_ARCHIVE_CONTENT_BYTES, or a path over LIMIT_PATH_BYTES. ERR_SYSTEM: out of memory.
+ * LIMIT_ARCHIVE_MEMBERS or LIMIT_ARCHIVE_CONTENT_BYTES, a path over LIMIT_PATH_BYTES, or paths of more than
+ * LIMIT_EVENT_BYTES together (no event could hold them). ERR_SYSTEM: out of memory.
  * The list is empty after a failure.
  */
 int archive_list_read(const void *from, size_t size_bytes, struct archive_list *out, struct err *err);

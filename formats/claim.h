@@ -23,7 +23,8 @@ void claim_print(const Exhibit__Claim *claim, FILE *out);
 
 /*
  * Packs the claim without what the judges are free to word as they like (each rule's detail and evidence), replacing
- * what was in out: two claims say the same exactly when these bytes are equal. ERR_SYSTEM: out of memory.
+ * what was in out: two claims say the same exactly when these bytes are equal. Errors as message_pack (at most
+ * LIMIT_CLAIM_BYTES).
  */
 int claim_pack_comparable(const Exhibit__Claim *claim, struct bytes *out, struct err *err);
 

@@ -99,9 +99,8 @@ static json_t *archives_json(const Exhibit__CaseResult *result)
     for (size_t i = 0; i < result->n_archives; i++) {
         const Exhibit__ArchiveResult *archive = result->archives[i];
 
-        add(&all,
-            json_pack("{s:o, s:o, s:o}", "path", bytes_json(archive->path.data, archive->path.len), "sha256",
-                      hex_json(&archive->sha256), "members", number_json(archive->members)));
+        add(&all, json_pack("{s:o, s:o, s:o}", "path", bytes_json(archive->path.data, archive->path.len), "sha256",
+                            hex_json(&archive->sha256), "members", number_json(archive->members)));
     }
     return all;
 }
@@ -131,11 +130,11 @@ static json_t *attempts_json(const Exhibit__Claim *claim)
     for (size_t i = 0; i < claim->n_attempts; i++) {
         const Exhibit__AttemptResult *attempt = claim->attempts[i];
 
-        add(&all, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", text_json(attempt->trial), "mode",
-                            text_json(attempt->mode), "role", text_json(attempt->role), "round",
-                            number_json(attempt->round), "effect", text_json(attempt->effect), "outcome",
-                            text_json(attempt->outcome), "errno", number_json(attempt->errno_value), "at_ns",
-                            number_json(attempt->at_ns)));
+        add(&all,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trial", text_json(attempt->trial), "mode",
+                      text_json(attempt->mode), "role", text_json(attempt->role), "round", number_json(attempt->round),
+                      "effect", text_json(attempt->effect), "outcome", text_json(attempt->outcome), "errno",
+                      number_json(attempt->errno_value), "at_ns", number_json(attempt->at_ns)));
     }
     return all;
 }

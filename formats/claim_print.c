@@ -224,12 +224,14 @@ static void rule_lines(struct table *table, const Exhibit__Claim *claim)
 
 void claim_print(const Exhibit__Claim *claim, FILE *out)
 {
-    section(out, "cases: useful work (contract met, name, mode, repeat, how it ended)", claim->n_cases, claim, case_lines);
+    section(out, "cases: useful work (contract met, name, mode, repeat, how it ended)", claim->n_cases, claim,
+            case_lines);
     section(out, "rows the probe left", claim->n_rows, claim, row_lines);
     section(out, "messages that the listeners got", claim->n_messages, claim, message_lines);
     section(out, "tree: processes of the probe (pid, ended by, lived on after the last step)", claim->n_tree, claim,
             tree_lines);
-    section(out, "attempts: what the probe tried (effect, outcome, how often)", claim->n_attempts, claim, attempt_lines);
+    section(out, "attempts: what the probe tried (effect, outcome, how often)", claim->n_attempts, claim,
+            attempt_lines);
     section(out, "rules (ok: it holds)", claim->n_rules, claim, rule_lines);
     if (claim->n_not_measured > 0)
         (void)fputs("not measured:", out);

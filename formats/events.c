@@ -43,12 +43,12 @@ struct log {
 static int check_event(const struct log *log, const Exhibit__Event *event, struct err *err)
 {
     if (event->seq != log->seen + 1)
-        return err_set(err, ERR_FORMAT, "it has the sequence number %" PRIu64, event->seq);
+        return err_set(err, ERR_FORMAT, "FORMAT 7.2: it has the sequence number %" PRIu64, event->seq);
     if (event->at_ns < log->at_ns)
-        return err_set(err, ERR_FORMAT, "its time %" PRIu64 " is before %" PRIu64 " of the event before", event->at_ns,
-                       log->at_ns);
+        return err_set(err, ERR_FORMAT, "FORMAT 7.2: its time %" PRIu64 " is before %" PRIu64 " of the event before",
+                       event->at_ns, log->at_ns);
     if (event->what_case == EXHIBIT__EVENT__WHAT__NOT_SET)
-        return err_set(err, ERR_FORMAT, "it is of no kind");
+        return err_set(err, ERR_FORMAT, "FORMAT 7.4: it is of no kind");
     return 0;
 }
 
@@ -96,9 +96,10 @@ static int take_events(struct log *log, struct cursor *from, struct err *err)
         if (log->seen == LIMIT_EVENTS)
             return err_set(err, ERR_LIMIT, "more than %u events", LIMIT_EVENTS);
         if (!cursor_take_varint(&rest, &size_bytes) || size_bytes == 0)
-            return err_set(err, ERR_FORMAT, "event %" PRIu64 ": its length is malformed", log->seen + 1);
+            return err_set(err, ERR_FORMAT, "event %" PRIu64 ": FORMAT 7.1: its length is malformed", log->seen + 1);
         if (size_bytes > LIMIT_EVENT_BYTES)
-            return err_set(err, ERR_LIMIT, "event %" PRIu64 ": %" PRIu64 " bytes", log->seen + 1, size_bytes);
+            return err_set(err, ERR_LIMIT, "event %" PRIu64 ": FORMAT 7.1: %" PRIu64 " bytes", log->seen + 1,
+                           size_bytes);
         if (!cursor_take_bytes(&rest, (size_t)size_bytes, &packed))
             return 0;
         code = take_event(log, &packed, err);
@@ -144,8 +145,27 @@ int events_read(struct pack *pack, const Exhibit__Stream *stream,
 
     bytes_done(&log.pending);
     if (code == 0 && cut_bytes > 0)
-        return err_set(err, ERR_FORMAT, "the log ends within event %" PRIu64, log.seen + 1);
+        return err_set(err, ERR_FORMAT, "FORMAT 7.1: the log ends within event %" PRIu64, log.seen + 1);
     return code;
+}
+
+static int check_version(uint64_t version, const char *what, struct err *err)
+{
+    if (version != KNOWN_VERSION)
+        return err_set(err, ERR_FORMAT, "FORMAT 8.2: the %s is of version %" PRIu64 "; this program knows %d", what,
+                       version, KNOWN_VERSION);
+    return 0;
+}
+
+/* A later version is told as one before anything in it can be called malformed: its number is the first field. */
+static int check_leading_version(const struct bytes *packed, const char *what, struct err *err)
+{
+    struct cursor at = {packed->data, packed->size_bytes};
+    uint64_t tag, version;
+
+    if (!cursor_take_varint(&at, &tag) || tag != 8 || !cursor_take_varint(&at, &version))
+        return 0;
+    return check_version(version, what, err);
 }
 
 /* Reads and unpacks one of the messages that a pack names. */
@@ -155,40 +175,38 @@ static int read_named(struct pack *pack, const struct digest *digest, size_t max
     AUTO_BYTES struct bytes packed = {0};
     int code = pack_read(pack, PACK_OBSERVATION, digest, max_bytes, &packed, err);
 
-    if (code == 0)
-        code = message_unpack(descriptor, packed.data, packed.size_bytes, out, err);
+    if (code < 0)
+        return err_wrap(err, "the %s", descriptor->short_name);
+    code = check_leading_version(&packed, descriptor->short_name, err);
+    if (code < 0)
+        return code;
+    code = message_unpack(descriptor, packed.data, packed.size_bytes, out, err);
     return code < 0 ? err_wrap(err, "the %s", descriptor->short_name) : 0;
-}
-
-static int check_version(uint32_t version, const char *what, struct err *err)
-{
-    if (version != KNOWN_VERSION)
-        return err_set(err, ERR_FORMAT, "the %s is of version %" PRIu32 "; this program knows %d", what, version,
-                       KNOWN_VERSION);
-    return 0;
 }
 
 int receipt_read(struct pack *pack, Exhibit__Receipt **out, struct err *err)
 {
     struct digest digest = pack_receipt(pack);
     ProtobufCMessage *message = NULL;
+    Exhibit__Receipt *receipt;
     int code = read_named(pack, &digest, LIMIT_RECEIPT_BYTES, &exhibit__receipt__descriptor, &message, err);
 
     if (code < 0)
         return code;
-    code = check_version(((Exhibit__Receipt *)message)->version, "Receipt", err);
-    if (code < 0) {
-        protobuf_c_message_free_unpacked(message, NULL);
-        return code;
-    }
-    *out = (Exhibit__Receipt *)message;
-    return 0;
+    receipt = (Exhibit__Receipt *)message;
+    code = check_version(receipt->version, "Receipt", err);
+    if (code < 0)
+        exhibit__receipt__free_unpacked(receipt, NULL);
+    else
+        *out = receipt;
+    return code;
 }
 
 int claim_read(struct pack *pack, Exhibit__Claim **out, struct err *err)
 {
     struct digest digest;
     ProtobufCMessage *message = NULL;
+    Exhibit__Claim *claim;
     int code;
 
     if (!pack_claim(pack, &digest)) {
@@ -198,11 +216,11 @@ int claim_read(struct pack *pack, Exhibit__Claim **out, struct err *err)
     code = read_named(pack, &digest, LIMIT_CLAIM_BYTES, &exhibit__claim__descriptor, &message, err);
     if (code < 0)
         return code;
-    code = check_version(((Exhibit__Claim *)message)->version, "Claim", err);
-    if (code < 0) {
-        protobuf_c_message_free_unpacked(message, NULL);
-        return code;
-    }
-    *out = (Exhibit__Claim *)message;
-    return 0;
+    claim = (Exhibit__Claim *)message;
+    code = check_version(claim->version, "Claim", err);
+    if (code < 0)
+        exhibit__claim__free_unpacked(claim, NULL);
+    else
+        *out = claim;
+    return code;
 }

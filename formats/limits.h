@@ -25,6 +25,7 @@
 
 #define LIMIT_YAML_BYTES (1u << 20)       /* a plan, an oracle, a policy */
 #define LIMIT_YAML_DEPTH 16
+#define LIMIT_YAML_NODES 65536
 #define LIMIT_PATH_BYTES 4096
 #define LIMIT_NAME_BYTES 64               /* a case's, trial's, experiment's, candidate's, input's name */
 #define LIMIT_ARGV_COUNT 4096

@@ -72,10 +72,10 @@ static int check_enum(const ProtobufCMessageDescriptor *message, const ProtobufC
                       struct err *err)
 {
     if (protobuf_c_enum_descriptor_get_value(field->descriptor, value) == NULL)
-        return err_set(err, ERR_FORMAT, "%s.%s is %d, which this version does not know", message->short_name,
-                       field->name, value);
+        return err_set(err, ERR_FORMAT, "FORMAT 6.3: %s.%s is %d, which this version does not know",
+                       message->short_name, field->name, value);
     if (value == 0 && !field_is_optional(message, field))
-        return err_set(err, ERR_FORMAT, "%s.%s is not set", message->short_name, field->name);
+        return err_set(err, ERR_FORMAT, "FORMAT 6.3: %s.%s is not set", message->short_name, field->name);
     return 0;
 }
 
@@ -86,7 +86,8 @@ static int check_bytes(const ProtobufCMessageDescriptor *message, const Protobuf
 
     if (wanted == 0 || length == wanted || (length == 0 && field_is_optional(message, field)))
         return 0;
-    return err_set(err, ERR_FORMAT, "%s.%s has %zu bytes, not %zu", message->short_name, field->name, length, wanted);
+    return err_set(err, ERR_FORMAT, "FORMAT 6.3: %s.%s has %zu bytes, not %zu", message->short_name, field->name,
+                   length, wanted);
 }
 
 /* Checks item `index` of a field whose items begin at `items`. */
@@ -104,7 +105,7 @@ static int check_item(const ProtobufCMessageDescriptor *message, const ProtobufC
     case PROTOBUF_C_TYPE_STRING:
         text = ((const char *const *)items)[index];
         if (text != NULL && !text_is_utf8(text, strlen(text)))
-            return err_set(err, ERR_FORMAT, "%s.%s is not UTF-8", message->short_name, field->name);
+            return err_set(err, ERR_FORMAT, "FORMAT 6.3: %s.%s is not UTF-8", message->short_name, field->name);
         return 0;
     case PROTOBUF_C_TYPE_MESSAGE:
         inner = ((const ProtobufCMessage *const *)items)[index];
@@ -143,8 +144,8 @@ int message_check(const ProtobufCMessage *message, struct err *err)
     const ProtobufCMessageDescriptor *descriptor = message->descriptor;
 
     if (message->n_unknown_fields > 0)
-        return err_set(err, ERR_FORMAT, "%s has field %u, which this version does not know", descriptor->short_name,
-                       message->unknown_fields[0].tag);
+        return err_set(err, ERR_FORMAT, "FORMAT 6.3: %s has field %u, which this version does not know",
+                       descriptor->short_name, message->unknown_fields[0].tag);
     for (unsigned i = 0; i < descriptor->n_fields; i++) {
         int code = check_field(message, &descriptor->fields[i], err);
 
@@ -221,7 +222,8 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
     if (message_check(message, err) < 0)
         goto undo;
     if (protobuf_c_message_get_packed_size(message) != size_bytes) {
-        err_set(err, ERR_FORMAT, "%s of %zu bytes is not in its shortest form", descriptor->short_name, size_bytes);
+        err_set(err, ERR_FORMAT, "FORMAT 6.3: %s of %zu bytes is not in its shortest form", descriptor->short_name,
+                size_bytes);
         goto undo;
     }
     *out = message;

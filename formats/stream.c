@@ -18,7 +18,7 @@ struct kept_segment {
 struct stream_writer {
     struct pack_writer *pack; /* borrowed */
     struct digest_run *whole;
-    struct bytes pending; /* less than a segment */
+    struct bytes pending;   /* less than a segment */
     Exhibit__Stream stream; /* its segments are each a kept_segment */
     size_t segment_room;
     struct digest whole_digest;
@@ -154,21 +154,24 @@ static int check_description(const Exhibit__Stream *stream, struct err *err)
     uint64_t sum = 0;
 
     if (stream->sha256.len != DIGEST_BYTES)
-        return err_set(err, ERR_FORMAT, "a stream's digest has %zu bytes", stream->sha256.len);
+        return err_set(err, ERR_FORMAT, "FORMAT 6.2: a stream's digest has %zu bytes", stream->sha256.len);
     if (stream->size_bytes > LIMIT_STREAM_BYTES)
-        return err_set(err, ERR_LIMIT, "a stream of %" PRIu64 " bytes", stream->size_bytes);
+        return err_set(err, ERR_LIMIT, "FORMAT 6.2: a stream of %" PRIu64 " bytes", stream->size_bytes);
     for (size_t i = 0; i < stream->n_segments; i++) {
         const Exhibit__Segment *segment = stream->segments[i];
 
         if (segment->sha256.len != DIGEST_BYTES)
-            return err_set(err, ERR_FORMAT, "segment %zu: its digest has %zu bytes", i + 1, segment->sha256.len);
+            return err_set(err, ERR_FORMAT, "FORMAT 6.2: segment %zu: its digest has %zu bytes", i + 1,
+                           segment->sha256.len);
         if (segment->size_bytes == 0 || segment->size_bytes > LIMIT_SEGMENT_BYTES)
-            return err_set(err, ERR_FORMAT, "segment %zu: a size of %" PRIu64 " bytes", i + 1, segment->size_bytes);
+            return err_set(err, ERR_FORMAT, "FORMAT 6.1: segment %zu: a size of %" PRIu64 " bytes", i + 1,
+                           segment->size_bytes);
         sum += segment->size_bytes; /* at most a segment for two bytes of message: cannot overflow */
     }
     if (sum != stream->size_bytes)
-        return err_set(err, ERR_MISMATCH, "the segments of a stream have %" PRIu64 " bytes, the stream claims %" PRIu64,
-                       sum, stream->size_bytes);
+        return err_set(err, ERR_MISMATCH,
+                       "FORMAT 6.2: the segments of a stream have %" PRIu64 " bytes, the stream claims %" PRIu64, sum,
+                       stream->size_bytes);
     return 0;
 }
 
@@ -182,8 +185,8 @@ static int read_segment(struct pack *pack, const Exhibit__Segment *segment, stru
     if (code < 0)
         return code;
     if (out->size_bytes != segment->size_bytes)
-        return err_set(err, ERR_MISMATCH, "the object has %zu bytes, the stream claims %" PRIu64, out->size_bytes,
-                       segment->size_bytes);
+        return err_set(err, ERR_MISMATCH, "FORMAT 6.2: the object has %zu bytes, the stream claims %" PRIu64,
+                       out->size_bytes, segment->size_bytes);
     return 0;
 }
 
@@ -220,7 +223,7 @@ int stream_read(struct pack *pack, const Exhibit__Stream *stream,
     }
     seen = digest_run_now(run);
     if (memcmp(seen.bytes, stream->sha256.data, DIGEST_BYTES) != 0)
-        return err_set(err, ERR_MISMATCH, "a stream of %" PRIu64 " bytes has another digest than it claims",
+        return err_set(err, ERR_MISMATCH, "FORMAT 6.2: a stream of %" PRIu64 " bytes has another digest than it claims",
                        stream->size_bytes);
     return 0;
 }

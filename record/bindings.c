@@ -42,7 +42,7 @@ static int binaries_gather(struct session *session, const char *program_dir, str
     static const char *const own[] = {"exhibit-record", "exhibit-probe", "exhibit-confine"};
     const struct plan *plan = session->plan;
     AUTO_TEXT_LIST struct text_list argv = {0};
-    char path[PATH_MAX];
+    char path[PATH_MAX + 32];
 
     for (size_t i = 0; i < 3; i++) {
         /* The probe that runs is the copy among the tools; its device and inode are what roles are known by. */

@@ -1,11 +1,17 @@
 # Streams, claims, archives; trees, artifacts and the host's facts; and the base.
 exhibit_unit_test(base exhibit_base)
-exhibit_unit_test(archive exhibit_formats PkgConfig::ARCHIVE)
+exhibit_unit_test(message exhibit_formats)
 exhibit_unit_test(stream exhibit_formats)
+exhibit_unit_test(events exhibit_formats)
 exhibit_unit_test(claim exhibit_formats)
+exhibit_unit_test(archive exhibit_formats PkgConfig::ARCHIVE)
+exhibit_unit_test(archive_bounds exhibit_formats PkgConfig::ARCHIVE)
 
 # Only what these tests are about, so that they build alone.
 add_library(exhibit_records_tested STATIC ../record/walk.c ../record/tree.c ../record/tree_remove.c
     ../record/artifacts.c ../record/host.c)
 target_link_libraries(exhibit_records_tested PUBLIC exhibit_formats PRIVATE exhibit_warnings)
 exhibit_unit_test(tree exhibit_records_tested)
+exhibit_unit_test(tree_change exhibit_records_tested)
+exhibit_unit_test(artifacts exhibit_records_tested PkgConfig::ARCHIVE)
+exhibit_unit_test(host exhibit_records_tested)

@@ -173,7 +173,7 @@ for _ in {1..100}; do
 done
 check "a worker is not taken for the role" equal "run try" "$(echo $seen)"
 kill -KILL $role
-check "a worker does not outlive its role" await_none 50
+check "a worker does not outlive its role" await_none 500
 
 fresh
 run_probe >(exec true) lifetime_ms=400

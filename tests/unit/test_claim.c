@@ -1,8 +1,8 @@
 /*
  * How a claim looks: JSON, the table, and its comparable form.
  */
-#include "formats/claim.h"
 #include "base/cleanup.h"
+#include "formats/claim.h"
 #include "formats/limits.h"
 
 #include <setjmp.h>
@@ -128,10 +128,12 @@ static void json_has_every_field_by_its_name(void **state)
         "{\"rule\":\"complete.spoke\",\"holds\":true,\"detail\":\"\",\"evidence\":[]},"
         "{\"rule\":\"boundary.attempts\",\"holds\":false,\"detail\":\"2 attempts reached\","
         "\"evidence\":[\"tree strict child 1 tcp\",\"\",\"\",\"\"]}],\"cases\":["
-        "{\"name\":\"npm-pack\",\"mode\":\"baseline\",\"repeat\":1,\"exit\":0,\"signal\":null,\"met\":true,\"archives\":["
+        "{\"name\":\"npm-pack\",\"mode\":\"baseline\",\"repeat\":1,\"exit\":0,\"signal\":null,\"met\":true,"
+        "\"archives\":["
         "{\"path\":\"a.tgz\",\"sha256\":\"a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1\","
         "\"members\":42},{\"path\":{\"base64\":\"/wo=\"},\"sha256\":\"\",\"members\":0}]},"
-        "{\"name\":\"npm-pack\",\"mode\":\"strict\",\"repeat\":1,\"exit\":null,\"signal\":9,\"met\":false,\"archives\":[]}],"
+        "{\"name\":\"npm-pack\",\"mode\":\"strict\",\"repeat\":1,\"exit\":null,\"signal\":9,\"met\":false,\"archives\":"
+        "[]}],"
         "\"attempts\":[{\"trial\":\"tree\",\"mode\":\"strict\",\"role\":\"child\",\"round\":1,\"effect\":\"read\","
         "\"outcome\":\"denied\",\"errno\":13,\"at_ns\":1000},"
         "{\"trial\":\"tree\",\"mode\":\"strict\",\"role\":\"child\",\"round\":1,\"effect\":\"tcp\","
@@ -163,10 +165,9 @@ static void json_keeps_text_that_is_not_utf8_as_base64(void **state)
     claim->rules[1]->detail = (char *)"a\xff";
     json = claim_to_json(claim);
     assert_non_null(json);
-    assert_string_equal(
-        json_string_value(json_object_get(
-            json_object_get(json_array_get(json_object_get(json, "rules"), 1), "detail"), "base64")),
-        "Yf8=");
+    assert_string_equal(json_string_value(json_object_get(
+                            json_object_get(json_array_get(json_object_get(json, "rules"), 1), "detail"), "base64")),
+                        "Yf8=");
     json_decref(json);
 }
 
@@ -184,27 +185,26 @@ static char *printed(const Exhibit__Claim *claim)
 
 static void the_table_is_aligned_and_ends_in_the_decision(void **state)
 {
-    static const char wanted[] =
-        "cases: useful work (contract met, name, mode, repeat, how it ended)\n"
-        "  ok  npm-pack  baseline  1  exit 0    2 archives\n"
-        "  no  npm-pack  strict    1  signal 9\n"
-        "rows the probe left\n"
-        "  tree  strict  2 rows\n"
-        "messages that the listeners got\n"
-        "  tree  strict  1 tcp  0 udp\n"
-        "tree: processes of the probe (pid, ended by, lived on after the last step)\n"
-        "  tree  strict  child  77  step  3 ms\n"
-        "attempts: what the probe tried (effect, outcome, how often)\n"
-        "  tree  strict  child  read denied 2  tcp denied 1  tcp reached 1\n"
-        "rules (ok: it holds)\n"
-        "  ok  complete.spoke\n"
-        "  no  boundary.attempts  2 attempts reached\n"
-        "        tree strict child 1 tcp\n"
-        "        \n"
-        "        \n"
-        "        and 1 more\n"
-        "not measured: write udp\n"
-        "decision: NO-GO\n";
+    static const char wanted[] = "cases: useful work (contract met, name, mode, repeat, how it ended)\n"
+                                 "  ok  npm-pack  baseline  1  exit 0    2 archives\n"
+                                 "  no  npm-pack  strict    1  signal 9\n"
+                                 "rows the probe left\n"
+                                 "  tree  strict  2 rows\n"
+                                 "messages that the listeners got\n"
+                                 "  tree  strict  1 tcp  0 udp\n"
+                                 "tree: processes of the probe (pid, ended by, lived on after the last step)\n"
+                                 "  tree  strict  child  77  step  3 ms\n"
+                                 "attempts: what the probe tried (effect, outcome, how often)\n"
+                                 "  tree  strict  child  read denied 2  tcp denied 1  tcp reached 1\n"
+                                 "rules (ok: it holds)\n"
+                                 "  ok  complete.spoke\n"
+                                 "  no  boundary.attempts  2 attempts reached\n"
+                                 "        tree strict child 1 tcp\n"
+                                 "        \n"
+                                 "        \n"
+                                 "        and 1 more\n"
+                                 "not measured: write udp\n"
+                                 "decision: NO-GO\n";
     AUTO_FREE char *text = printed(usual_claim());
 
     (void)state;

@@ -3,6 +3,10 @@
  */
 #pragma once
 
+#include "formats/message.h"
+#include "proto/exhibit.pb-c.h"
+#include "record/tree.h"
+
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,3 +81,57 @@ __attribute__((unused)) static void as_nobody(int (*act)(void))
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
 }
+
+static int test_folder_remove(void **state)
+{
+    struct err err;
+
+    (void)state;
+    return tree_remove(test_folder, &err) < 0 || access(test_folder, F_OK) == 0;
+}
+
+/* Freezes and unpacks; free with exhibit__freeze_list__free_unpacked. */
+__attribute__((unused)) static Exhibit__FreezeList *freeze(const char *name)
+{
+    AUTO_BYTES struct bytes packed = {0};
+    ProtobufCMessage *list = NULL;
+    struct err err = {0};
+
+    if (tree_freeze(at(name), NULL, &packed, &err) < 0)
+        fail_msg("%s", err.text);
+    if (message_unpack(&exhibit__freeze_list__descriptor, packed.data, packed.size_bytes, &list, &err) < 0)
+        fail_msg("%s", err.text);
+    return (Exhibit__FreezeList *)list;
+}
+
+__attribute__((unused)) static bool path_is(const Exhibit__FreezeEntry *entry, const char *path)
+{
+    return entry->path.len == strlen(path) &&
+           (entry->path.len == 0 || memcmp(entry->path.data, path, entry->path.len) == 0);
+}
+
+__attribute__((unused)) static bool digest_is(const Exhibit__FreezeEntry *entry, const char *content)
+{
+    struct digest digest = digest_of(content, strlen(content));
+
+    return entry->sha256.len == DIGEST_BYTES && memcmp(entry->sha256.data, digest.bytes, DIGEST_BYTES) == 0;
+}
+
+/* Makes folders nested `depth` deep in the folder `name`. */
+__attribute__((unused)) static void make_deep(const char *name, int depth)
+{
+    int fd = open(at(name), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (int i = 0; i < depth; i++) {
+        int next;
+
+        assert_int_equal(mkdirat(fd, "d", 0755), 0);
+        next = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(next >= 0);
+        (void)close(fd);
+        fd = next;
+    }
+    (void)close(fd);
+}
+
+#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, test_folder_make, test_folder_remove)

@@ -1,0 +1,10 @@
+# The walls between the programs, the look of the source, the scripts, and what README.md and the demo promise.
+exhibit_script_test(walls 120)
+exhibit_script_test(headers 120)
+exhibit_script_test(format 60)
+exhibit_script_test(bootstrap 60)
+exhibit_script_test(hook_guard 120)
+exhibit_script_test(readme 300)
+set_tests_properties(e2e.walls e2e.headers e2e.format e2e.bootstrap e2e.hook_guard e2e.readme PROPERTIES
+    SKIP_RETURN_CODE 77)
+set_tests_properties(e2e.readme PROPERTIES RUN_SERIAL ON) # what is recorded must not wait for a core

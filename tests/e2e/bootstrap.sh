@@ -1,0 +1,85 @@
+#!/bin/bash
+# script/bootstrap with a package manager that is made up: it installs what is missing and says so, does not hide a
+# failure, and does nothing the second time.
+set -uo pipefail
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+mkdir "$work/bin"
+: >"$work/installed"
+echo none >"$work/broken"
+
+# The made-up tools keep what is installed in a file, one package a line, and what they were told in another.
+tool() { cat >"$work/bin/$1" && chmod +x "$work/bin/$1"; }
+tool dpkg-query <<SH
+#!/bin/bash
+grep -qx "\${!#}" "$work/installed" && echo installed
+SH
+tool apt-get <<SH
+#!/bin/bash
+echo "\$DEBIAN_FRONTEND \$*" >>"$work/told"
+case " \$* " in *" \$(cat "$work/broken") "*) echo "E: no mirror" >&2; exit 100 ;; esac
+case "\$*" in *' install '*) for word; do case \$word in -*|install) ;; *) echo "\$word" ;; esac; done >>"$work/installed" ;; esac
+SH
+tool id <<SH
+#!/bin/bash
+cat "$work/uid"
+SH
+tool node <<SH
+#!/bin/bash
+echo v16.20.0
+SH
+tool npm <<<'#!/bin/bash'
+for name in bash env cat grep sed; do ln -s "$(command -v $name)" "$work/bin/$name"; done
+
+bootstrap() {
+    : >"$work/told"
+    said=$(PATH=$work/bin "$work/bin/bash" "$source/script/bootstrap" 2>&1)
+    status=$?
+}
+check() { # CLAIM COMMAND...
+    local claim=$1
+    shift
+    "$@" && return
+    printf '%s\nnot so: %s\n' "$said" "$claim" >&2
+    failures=$((failures + 1))
+}
+
+echo 1000 >"$work/uid"
+bootstrap
+check "without root and sudo nothing is installed" test ! -s "$work/told" -a $status = 1
+check "without root and sudo it is told what to do" grep -q 'As root: apt-get install .* cmake ' <<<"$said"
+
+echo 0 >"$work/uid"
+for verb in update install; do
+    echo $verb >"$work/broken"
+    bootstrap
+    check "a failure of apt-get $verb is one of bootstrap" test $status = 100
+    check "a failure of apt-get $verb is shown" test "$(tail -n 1 <<<"$said")" = "E: no mirror"
+done
+echo none >"$work/broken"
+
+bootstrap
+check "missing packages are installed" test $status = 0
+check "an old node is replaced" grep -qx nodejs "$work/installed"
+check "an npm that is there is kept" test -z "$(grep -x npm "$work/installed")"
+check "the lists are brought up to date first" test "$(head -n 1 "$work/told")" = "noninteractive --quiet --yes update"
+check "nothing is installed by recommendation" grep -q '^noninteractive .* install --no-install-recommends ' "$work/told"
+check "what is installed is told" grep -q '^bootstrap: installing gcc .* nodejs$' <<<"$said"
+
+bootstrap
+check "the second time nothing is done" test ! -s "$work/told"
+check "the second time one line says so" test "$said" = "bootstrap: nothing to install"
+
+sed -i /zstd/d "$work/installed"
+echo 1000 >"$work/uid"
+tool sudo <<'SH'
+#!/bin/bash
+exec "$@"
+SH
+bootstrap
+check "sudo is used where it is needed, and that is told" grep -q 'through sudo$' <<<"$said"
+check "only what is missing is installed" grep -q 'no-install-recommends libzstd-dev zstd$' "$work/told"
+
+[ $failures = 0 ]

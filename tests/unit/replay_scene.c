@@ -1,0 +1,223 @@
+/*
+ * What a scene is made of and how it is changed: objects, streams, events; and the claim that follows from it.
+ */
+#include "replay_scene.h"
+
+#include "base/bytes.h"
+#include "replay/judge.h"
+#include "replay/words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void *scene_take(struct scene *scene, size_t size_bytes)
+{
+    void *taken = arena_take(&scene->arena, size_bytes);
+
+    assert_non_null(taken);
+    return taken;
+}
+
+ProtobufCBinaryData scene_text(const char *text)
+{
+    return (ProtobufCBinaryData){strlen(text), (uint8_t *)text};
+}
+
+ProtobufCBinaryData scene_object(struct scene *scene, const void *from, size_t size_bytes)
+{
+    struct scene_object object = {digest_of(from, size_bytes), scene_take(scene, size_bytes + 1), size_bytes};
+    struct err err;
+    uint8_t *digest = scene_take(scene, DIGEST_BYTES);
+
+    memcpy((uint8_t *)object.data, from, size_bytes);
+    memcpy(digest, object.digest.bytes, DIGEST_BYTES);
+    assert_int_equal(table_add(&scene->objects, &scene->object_count, &object, sizeof object, &err), 0);
+    return (ProtobufCBinaryData){DIGEST_BYTES, digest};
+}
+
+Exhibit__Stream *scene_stream(struct scene *scene, const void *from, size_t size_bytes)
+{
+    Exhibit__Stream *stream = scene_take(scene, sizeof *stream);
+    size_t count = (size_bytes + LIMIT_SEGMENT_BYTES - 1) / LIMIT_SEGMENT_BYTES;
+
+    exhibit__stream__init(stream);
+    stream->size_bytes = size_bytes;
+    stream->sha256 = scene_object(scene, from, size_bytes);
+    scene->object_count--; /* the whole is no object of its own */
+    stream->segments = scene_take(scene, (count + 1) * sizeof *stream->segments);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = i * LIMIT_SEGMENT_BYTES;
+        Exhibit__Segment *segment = scene_take(scene, sizeof *segment);
+
+        exhibit__segment__init(segment);
+        segment->size_bytes = size_bytes - at < LIMIT_SEGMENT_BYTES ? size_bytes - at : LIMIT_SEGMENT_BYTES;
+        segment->sha256 = scene_object(scene, (const uint8_t *)from + at, (size_t)segment->size_bytes);
+        stream->segments[stream->n_segments++] = segment;
+    }
+    return stream;
+}
+
+
+/* ---- the source ---- */
+
+static int read_object(void *self, const struct digest *digest, source_take *take, void *context, struct err *err)
+{
+    const struct scene *scene = self;
+
+    for (size_t i = 0; i < scene->object_count; i++)
+        if (digest_equal(&scene->objects[i].digest, digest))
+            return take(context, scene->objects[i].data, scene->objects[i].size_bytes, err);
+    return err_set(err, ERR_MISMATCH, "no such object");
+}
+
+static int read_stream(void *self, const Exhibit__Stream *stream, source_take *take, void *context, struct err *err)
+{
+    for (size_t i = 0; stream != NULL && i < stream->n_segments; i++) {
+        struct digest digest;
+        int code;
+
+        assert_true(digest_from(stream->segments[i]->sha256.data, DIGEST_BYTES, &digest));
+        code = read_object(self, &digest, take, context, err);
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+static void fill_oracle(struct scene *scene)
+{
+    static const int file_errnos[] = {13, 1}, network_errnos[] = {111, 13};
+    static const char *const effects[] = {"read", "read-link", "write", "tcp", "udp"};
+    struct oracle *oracle = &scene->oracle;
+
+    for (size_t i = 0; i < 5; i++) {
+        scene->denials[i].effect = (char *)effects[i];
+        scene->denials[i].errnos = (int *)(i < 3 ? file_errnos : network_errnos);
+        scene->denials[i].errno_count = 2;
+        scene->denials[i].diverted_allowed = i == 2 || i == 4;
+    }
+    scene->trial = (struct oracle_trial){.name = (char *)"tree",
+                                         .roles = {false, true, true, true},
+                                         .effects = scene_take(scene, sizeof effects),
+                                         .effect_count = 5};
+    memcpy(scene->trial.effects, effects, sizeof effects);
+    scene->matchers[0] = (struct oracle_matcher){.kind = ORACLE_EXIT, .number = 0, .line = 3};
+    scene->matchers[1] = (struct oracle_matcher){.kind = ORACLE_EQUALS, .bytes = {(uint8_t *)"hello\n", 6, 7}, .line = 4};
+    scene->matchers[2] = (struct oracle_matcher){.kind = ORACLE_EMPTY, .on_stderr = true, .line = 5};
+    scene->archive.path = (char *)"out.*";
+    scene->oracle_case = (struct oracle_case){.name = (char *)"hello",
+                                              .matchers = scene->matchers,
+                                              .matcher_count = 3,
+                                              .archives = &scene->archive,
+                                              .archive_count = 1};
+    oracle->ended_ms = 2000;
+    oracle->grace_ms = 500;
+    oracle->identities_required = true;
+    oracle->denials = scene->denials;
+    oracle->denial_count = 5;
+    oracle->cases = &scene->oracle_case;
+    oracle->case_count = 1;
+    oracle->trials = &scene->trial;
+    oracle->trial_count = 1;
+    oracle->digest = digest_of("", 0);
+}
+
+void scene_init(struct scene *scene)
+{
+    *scene = (struct scene){
+        .told = {"errno:13", "errno:13", "errno:13", "errno:111", "ok"},
+        .case_stdout = {"hello\n", "hello\n", "hello\n"},
+        .case_stderr = "",
+        .gone_ms = 100,
+        .archives = {"same", "same", "same"},
+        .now_ns = 1000000000,
+    };
+    scene->source = (struct source){read_stream, read_object, scene};
+    fill_oracle(scene);
+}
+
+Exhibit__Event *scene_find(struct scene *scene, Exhibit__Event__WhatCase kind, uint32_t run, size_t nth)
+{
+    for (size_t i = 0; i < scene->event_count; i++)
+        if (scene->events[i]->what_case == kind && scene->events[i]->run == run && nth-- == 0)
+            return scene->events[i];
+    fail_msg("the scene has no such event");
+    return NULL;
+}
+
+/* Where the event stands. */
+static size_t place_of(const struct scene *scene, const Exhibit__Event *event)
+{
+    for (size_t i = 0; i < scene->event_count; i++)
+        if (scene->events[i] == event)
+            return i;
+    fail_msg("the event is not of this scene");
+    return 0;
+}
+
+void scene_drop(struct scene *scene, const Exhibit__Event *event)
+{
+    size_t place = place_of(scene, event);
+
+    scene->event_count--;
+    memmove(scene->events + place, scene->events + place + 1, (scene->event_count - place) * sizeof *scene->events);
+}
+
+Exhibit__Event *scene_insert(struct scene *scene, const Exhibit__Event *after, uint32_t run)
+{
+    Exhibit__Event *event = scene_take(scene, sizeof *event);
+    size_t place = place_of(scene, after) + 1;
+    struct err err;
+
+    exhibit__event__init(event);
+    event->source = after->source;
+    event->vantage = after->vantage;
+    event->at_ns = after->at_ns;
+    event->run = run;
+    assert_int_equal(table_add(&scene->events, &scene->event_count, &event, sizeof event, &err), 0);
+    memmove(scene->events + place + 1, scene->events + place,
+            (scene->event_count - 1 - place) * sizeof *scene->events);
+    scene->events[place] = event;
+    return event;
+}
+
+void scene_finish(struct scene *scene)
+{
+    for (size_t i = 0; i < scene->event_count; i++) {
+        scene->events[i]->seq = i + 1;
+        if (scene->events[i]->what_case == EXHIBIT__EVENT__WHAT_RECORDING_END)
+            scene->events[i]->recording_end->event_count = scene->event_count + scene->end_count_is_wrong;
+    }
+}
+
+void scene_done(struct scene *scene)
+{
+    free(scene->events);
+    free(scene->objects);
+    arena_done(&scene->arena);
+}
+
+int scene_claim(struct scene *scene, struct facts *facts, const Exhibit__Claim **out, struct err *err)
+{
+    struct judge_request request = {.oracle = &scene->oracle, .receipt = digest_of("receipt", 7)};
+    int code = 0;
+
+    scene_finish(scene);
+    *facts = (struct facts){.source = &scene->source};
+    for (size_t i = 0; i < scene->event_count && code == 0; i++)
+        code = tables_take(&facts->tables, scene->events[i], err);
+    if (code == 0)
+        code = tables_finish(&facts->tables, err);
+    if (code == 0)
+        code = facts_derive(facts, err);
+    if (code < 0)
+        return code;
+    memcpy(request.recorded_oracle.bytes, facts->tables.recording->oracle_sha256.data, DIGEST_BYTES);
+    return judge_facts(facts, &request, out, err);
+}

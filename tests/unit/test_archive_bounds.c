@@ -1,0 +1,144 @@
+/*
+ * Archives that are more than they seem: bounds, bombs and holes.
+ */
+#include "base/bytes.h"
+#include "formats/archive.h"
+#include "formats/limits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants some of the above first. */
+#include <cmocka.h>
+
+#include "tests/unit/archives.h"
+
+static void list_refuses_a_path_over_its_limit(void **state)
+{
+    struct maker maker;
+    struct archive_list list;
+    struct err err = {0};
+    char path[LIMIT_PATH_BYTES + 2];
+
+    (void)state;
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = 0;
+    maker_begin(&maker, archive_write_set_format_gnutar, NULL);
+    maker_add(&maker, path + 1, S_IFREG, NULL, NULL, 0);
+    maker_end(&maker);
+    assert_int_equal(archive_list_read(maker.bytes, maker.size_bytes, &list, &err), 0);
+    archive_list_done(&list);
+    free(maker.bytes);
+    maker_begin(&maker, archive_write_set_format_gnutar, NULL);
+    maker_add(&maker, path, S_IFREG, NULL, NULL, 0);
+    maker_end(&maker);
+    assert_int_equal(archive_list_read(maker.bytes, maker.size_bytes, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "a member has a path of 4097 bytes");
+    assert_int_equal(list.count, 0);
+    free(maker.bytes);
+}
+
+static void list_refuses_names_that_no_event_could_hold(void **state)
+{
+    struct maker maker;
+    struct archive_list list;
+    struct err err = {0};
+    char path[4001];
+
+    (void)state;
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = 0;
+    maker_begin(&maker, archive_write_set_format_gnutar, archive_write_add_filter_gzip);
+    for (unsigned i = 0; i <= LIMIT_EVENT_BYTES / 4000; i++)
+        maker_add(&maker, path, S_IFREG, NULL, NULL, 0);
+    maker_end(&maker);
+    assert_int_equal(archive_list_read(maker.bytes, maker.size_bytes, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "the members' paths have more than 1048576 bytes");
+    free(maker.bytes);
+}
+
+/* A sparse member is a few bytes that claim to be many: the claim is counted before anything is digested. */
+static void list_refuses_a_sparse_bomb_at_once(void **state)
+{
+    uint8_t tar[PAX_BYTES];
+    struct archive_list list;
+    struct err err = {0};
+
+    (void)state;
+    make_pax(tar, "33 GNU.sparse.size=4398046511104\n34 GNU.sparse.map=4398046511103,1\n");
+    assert_int_equal(archive_list_read(tar, sizeof tar, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "the archive unpacks to more than 4294967296 bytes");
+    make_pax(tar, "33 GNU.sparse.size=4398046511104\n22 GNU.sparse.map=0,1\n");
+    assert_int_equal(archive_list_read(tar, sizeof tar, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "the archive unpacks to more than 4294967296 bytes");
+}
+
+/* What the filters give is bounded too, where no member accounts for it: zeros behind the archive's end. */
+static void list_refuses_a_bomb_behind_the_last_member(void **state)
+{
+    static uint8_t zeros[1 << 20];
+    struct maker maker;
+    struct archive_list list;
+    struct err err = {0};
+    struct archive_entry *entry = archive_entry_new();
+    uint64_t left = 2 * LIMIT_ARCHIVE_CONTENT_BYTES;
+
+    (void)state;
+    maker_begin(&maker, archive_write_set_format_raw, archive_write_add_filter_zstd);
+    archive_entry_set_filetype(entry, S_IFREG);
+    assert_int_equal(archive_write_header(maker.archive, entry), ARCHIVE_OK);
+    make_pax(zeros, "16 path=abcdefg\n");
+    assert_int_equal(archive_write_data(maker.archive, zeros, PAX_BYTES), PAX_BYTES);
+    memset(zeros, 0, PAX_BYTES);
+    for (; left > 0; left -= sizeof zeros)
+        assert_int_equal(archive_write_data(maker.archive, zeros, sizeof zeros), sizeof zeros);
+    archive_entry_free(entry);
+    maker_end(&maker);
+    assert_int_equal(archive_list_read(maker.bytes, maker.size_bytes, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "the archive unpacks to more than 4294967296 bytes");
+    free(maker.bytes);
+}
+
+static void list_digests_the_holes_of_a_sparse_member(void **state)
+{
+    static uint8_t whole[300000];
+    struct maker maker;
+    struct archive_list list;
+    struct err err = {0};
+    struct archive_entry *entry = archive_entry_new();
+    struct digest digest;
+
+    (void)state;
+    memset(whole + 200000, 'd', 100);
+    digest = digest_of(whole, sizeof whole);
+    maker_begin(&maker, archive_write_set_format_pax, NULL);
+    archive_entry_set_pathname(entry, "sparse");
+    archive_entry_set_filetype(entry, S_IFREG);
+    archive_entry_set_perm(entry, 0600);
+    archive_entry_set_size(entry, sizeof whole);
+    archive_entry_sparse_add_entry(entry, 200000, 100);
+    assert_int_equal(archive_write_header(maker.archive, entry), ARCHIVE_OK);
+    assert_true(archive_write_data(maker.archive, whole, sizeof whole) > 0);
+    archive_entry_free(entry);
+    maker_end(&maker);
+    assert_true(maker.size_bytes < 100000);
+    assert_int_equal(archive_list_read(maker.bytes, maker.size_bytes, &list, &err), 0);
+    assert_int_equal(list.members[0]->size_bytes, sizeof whole);
+    assert_memory_equal(list.members[0]->sha256.data, digest.bytes, DIGEST_BYTES);
+    archive_list_done(&list);
+    free(maker.bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(list_refuses_a_path_over_its_limit),
+        cmocka_unit_test(list_refuses_names_that_no_event_could_hold),
+        cmocka_unit_test(list_refuses_a_sparse_bomb_at_once),
+        cmocka_unit_test(list_refuses_a_bomb_behind_the_last_member),
+        cmocka_unit_test(list_digests_the_holes_of_a_sparse_member),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

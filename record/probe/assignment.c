@@ -31,7 +31,8 @@ static int take_number(const char *key, const char *text, uint32_t min, uint32_t
 {
     uint64_t value = 0;
     size_t digit_count = strspn(text, "0123456789");
-    bool plain = digit_count > 0 && digit_count < 10 && text[digit_count] == '\0' && (text[0] != '0' || text[1] == '\0');
+    bool plain =
+        digit_count > 0 && digit_count < 10 && text[digit_count] == '\0' && (text[0] != '0' || text[1] == '\0');
 
     for (size_t i = 0; plain && i < digit_count; i++)
         value = value * 10 + (uint64_t)(text[i] - '0');
@@ -104,7 +105,7 @@ enum key {
     KEY_COUNT,
 };
 
-static const char *const key_names[] = {"tree",    "read",   "read-link",   "write",       "tcp",     "udp",
+static const char *const key_names[] = {"tree",    "read",   "read-link",   "write",       "tcp",    "udp",
                                         "effects", "rounds", "interval_ms", "lifetime_ms", "scratch"};
 
 _Static_assert(sizeof key_names / sizeof key_names[0] == KEY_COUNT, "a name for each key");

@@ -42,8 +42,8 @@ static void line_write(const struct lines *lines, const struct line *line)
 struct lines lines_open(const struct assignment *assignment)
 {
     char path[LIMIT_PATH_BYTES + 64];
-    int size_bytes = snprintf(path, sizeof path, "%s/exhibit-probe-%s.lines", assignment->scratch,
-                              role_name(assignment->role));
+    int size_bytes =
+        snprintf(path, sizeof path, "%s/exhibit-probe-%s.lines", assignment->scratch, role_name(assignment->role));
 
     assert(size_bytes > 0 && (size_t)size_bytes < sizeof path);
     return (struct lines){.assignment = assignment,

@@ -62,7 +62,8 @@ static void make_round(const struct lines *lines, char *verb, uint32_t round, ui
     bool whole = true;
 
     for (size_t i = 0; whole && i < assignment->effect_count; i++)
-        whole = clock_now_ns() < end_ns && worker_attempt(&worker, lines, verb, assignment->effects[i], round, &told[i]);
+        whole =
+            clock_now_ns() < end_ns && worker_attempt(&worker, lines, verb, assignment->effects[i], round, &told[i]);
     worker_stop(&worker);
     if (whole)
         lines_row(lines, round, told);

@@ -20,7 +20,7 @@ tool apt-get <<SH
 #!/bin/bash
 echo "\$DEBIAN_FRONTEND \$*" >>"$work/told"
 case " \$* " in *" \$(cat "$work/broken") "*) echo "E: no mirror" >&2; exit 100 ;; esac
-case "\$*" in *' install '*) for word; do case \$word in -*|install) ;; *) echo "\$word" ;; esac; done >>"$work/installed" ;; esac
+case "\$*" in *' install '*) printf '%s\n' "\$@" | grep -v -e ^- -e ^install\$ >>"$work/installed" ;; esac
 SH
 tool id <<SH
 #!/bin/bash
@@ -65,7 +65,8 @@ check "missing packages are installed" test $status = 0
 check "an old node is replaced" grep -qx nodejs "$work/installed"
 check "an npm that is there is kept" test -z "$(grep -x npm "$work/installed")"
 check "the lists are brought up to date first" test "$(head -n 1 "$work/told")" = "noninteractive --quiet --yes update"
-check "nothing is installed by recommendation" grep -q '^noninteractive .* install --no-install-recommends ' "$work/told"
+check "nothing is installed by recommendation" \
+    grep -q '^noninteractive .* install --no-install-recommends ' "$work/told"
 check "what is installed is told" grep -q '^bootstrap: installing gcc .* nodejs$' <<<"$said"
 
 bootstrap

@@ -10,6 +10,8 @@ outside=$work/outside
 probe=$tools/exhibit-probe
 nonce=00112233445566778899aabbccddeeff
 failures=0
+# A build with sanitizers cannot look for leaks under strace, nor once a launcher has left its pid namespace.
+export ASAN_OPTIONS=detect_leaks=0
 
 # Prints the pids of processes that run a program of $tools: ours, by their executable.
 ours() {
@@ -193,7 +195,8 @@ if [ "$(uname -m)" = x86_64 ]; then
         check "a call of i386 kills (SIGSYS)" equal 159 $?
     fi
 fi
-check "no descriptor but 0 to 2 is handed on" equal 0 "$(confine -- "$tools/confine_try" descriptors 7<"$outside/secret")"
+check "no descriptor but 0 to 2 is handed on" equal 0 \
+    "$(confine -- "$tools/confine_try" descriptors 7<"$outside/secret")"
 check "no capability is left" equal "no_new_privs=1 no_capabilities=1" "$(confine -- "$tools/confine_try" status)"
 
 # ---- the command line, the policy, the exit status
@@ -217,11 +220,11 @@ refused 2 "expected \`-- COMMAND ARG...\`" confine
 refused 2 "unknown option '--polic'" confine --polic x -- true
 refused 2 "--set takes NAME=VALUE, not 'x'" confine --set x -- true
 refused 2 "--set tools is given twice" confine --set tools=x -- true
-bad_policy 'reads: [/usr]' '3: a policy has no key `reads`' 
+bad_policy 'reads: [/usr]' '3: a policy has no key `reads`'
 bad_policy 'read: [usr]' "3: the path is not absolute"
 bad_policy 'read:\n  - /usr\n  - "{home}/x"' "5: no value for {home}; give one with --set"
 bad_policy 'read: ["/{home"]' "3: '{' without '}'"
-bad_policy 'read: [{maybe: /usr}]' '3: an optional path has no key `maybe`' 
+bad_policy 'read: [{maybe: /usr}]' '3: an optional path has no key `maybe`'
 bad_policy 'pid_namespace: perhaps' '3: `pid_namespace` is neither true nor false'
 sed 's/none/all/' "$policy" >"$work/bad.yaml"
 policy=$work/bad.yaml refused 2 "bad.yaml:9: network is 'all'" confine -- "$tools/confine_try" status
@@ -268,7 +271,8 @@ refused 125 "make a pid namespace" strace -f -qqq -o /dev/null -e inject=unshare
     "$tools/confine_try" status
 # Landlock of Linux 6.7 knows neither devices nor scopes, and that is enough.
 check "ABI 4 suffices" equal ok "$(strace -f -qqq -o /dev/null -e inject=landlock_create_ruleset:retval=4:when=1 \
-    "$tools/exhibit-confine" --policy "$policy" --set "scratch=$scratch" --set "tools=$tools" -- "$tools/confine_try" fork)"
+    "$tools/exhibit-confine" --policy "$policy" --set "scratch=$scratch" --set "tools=$tools" -- \
+    "$tools/confine_try" fork)"
 
 # ---- a pid namespace ends as a whole
 keys=(tree=1 "read=$outside/secret" "read-link=$scratch/link" "write=$outside/secret" "tcp=$tcp" "udp=$udp"
@@ -311,7 +315,7 @@ echo 'console.log(1);' >"$work/workspace/f.js"
 echo 'require("node:test")("a", () => {});' >"$work/workspace/t.js"
 mkdir "$scratch/home" "$scratch/tmp"
 useful() {
-    env -i PATH=/usr/bin:/bin "HOME=$scratch/home" "TMPDIR=$scratch/tmp" \
+    env -i PATH=/usr/bin:/bin ASAN_OPTIONS=$ASAN_OPTIONS "HOME=$scratch/home" "TMPDIR=$scratch/tmp" \
         "npm_config_userconfig=$scratch/home/.npmrc" "npm_config_globalconfig=$scratch/home/npmrc" \
         "$tools/exhibit-confine" --policy "$policy" --set "workspace=$work/workspace" --set "scratch=$scratch" \
         --set "tools=$tools" "$@"

@@ -21,7 +21,8 @@ frame() { printf '{"jsonrpc":"2.0","id":1,"method":"inspect","params":{"command"
 
 node --test --test-reporter=tap test/hooks.test.js >"$work/tap"
 equal "the checks pass" 0 $?
-equal "there are 41 of them" "# tests 41 # pass 41 # fail 0 " "$(grep -E '^# (tests|pass|fail) ' "$work/tap" | tr '\n' ' ')"
+equal "there are 41 of them" "# tests 41 # pass 41 # fail 0 " \
+    "$(grep -E '^# (tests|pass|fail) ' "$work/tap" | tr '\n' ' ')"
 
 said=$(frame 'git status' | node bin/hook-guard.js inspect --json)
 equal "a harmless command ends with 0" 0 $?

@@ -63,8 +63,9 @@ functions_of() {
 same_functions() {
     local build=$1 program one other
     for program in "${programs[@]}"; do
-        functions_of "$build/$program/libexhibit_$program.a" "$build/$program/CMakeFiles/exhibit-$program.dir/main.c.o" \
-            >"$work/$program.functions" || echo "the functions of $program cannot be read"
+        functions_of "$build/$program/libexhibit_$program.a" \
+            "$build/$program/CMakeFiles/exhibit-$program.dir/main.c.o" >"$work/$program.functions" ||
+            echo "the functions of $program cannot be read"
     done
     for one in "${programs[@]}"; do
         for other in $(others "$one"); do
@@ -89,18 +90,20 @@ linked_over() {
 }
 
 # starts_processes PROGRAM_FILE FILE...: which functions that start a process the dynamic program and the objects ask
-# for, by any name the C library has for them.
+# for, by any name the C library has for them. libarchive's filters for formats that it cannot read itself count too.
 starts_processes() {
-    local starters='(v?fork|_*clone[23]?|f?exec(v|ve|vp|vpe|veat|l|le|lp)|posix_spawnp?|system|popen|wordexp|pidfd_spawnp?)'
+    local starters='v?fork|clone[23]?|f?exec(v|ve|vp|vpe|veat|l|le|lp)|posix_spawnp?|system|popen|wordexp|pidfd_spawnp?'
+    starters+='|archive_[a-z_]*(program[a-z_]*|filter_(all|by_code|lzop|grzip|lrzip)|support_compression_[a-z0-9]*)'
     { nm -D --undefined-only --format=posix "$1" && nm --undefined-only --format=posix "${@:2}"; } >"$work/wanted" ||
         echo "the symbols of $1 cannot be read"
     grep -q '^[a-z]' "$work/wanted" || echo "$1 asks for nothing at all"
-    grep -E "^(_*)$starters(@[^ ]*)? " "$work/wanted" | sed "s|^|$1 asks for |"
+    grep -E "^_*($starters)(@[^ ]*)? " "$work/wanted" | sed "s|^|$1 asks for |"
 }
 
 # starts_by_number SOURCE: the same by system call number.
 starts_by_number() {
-    (cd "$1" && grep -rnE --include='*.[ch]' '\b(SYS_|__NR_)(v?fork|clone3?|execveat|execve)\b' replay verify base formats)
+    cd "$1" || return
+    grep -rnE --include='*.[ch]' '\b(SYS_|__NR_)(v?fork|clone3?|execveat|execve)\b' replay verify base formats
 }
 
 # ---- source
@@ -176,17 +179,24 @@ cat >"$work/planted.c" <<'C'
 __attribute__((used)) static int walls_planted(void) { return (int)fork(); }
 int main(void) { return 0; }
 C
+cat >"$work/filter.c" <<'C'
+int archive_read_support_filter_all(void *archive);
+int planted_filter(void) { return archive_read_support_filter_all(0); }
+C
+gcc -c "$work/filter.c" -o "$work/filter.o"
 gcc -c "$work/planted.c" -o "$work/planted.o" && gcc "$work/planted.o" -o "$work/planted"
 ar q "$copy/record/libexhibit_record.a" "$work/planted.o"
 ar q "$copy/verify/libexhibit_verify.a" "$work/planted.o"
 sees "a static function in two programs" '^walls_planted() is in record and in verify$' same_functions "$copy"
 sees "a program that can fork" ' asks for fork' starts_processes "$work/planted"
-sees "an archive that can fork" ' asks for fork' starts_processes "$build/bin/exhibit-verify" "$copy/verify/libexhibit_verify.a"
+sees "an archive that can fork" ' asks for fork' starts_processes "$build/bin/exhibit-verify" \
+    "$copy/verify/libexhibit_verify.a"
+sees "a filter that starts a program" ' asks for archive_read_support_filter_all' \
+    starts_processes "$build/bin/exhibit-verify" "$work/filter.o"
 
-sed 's#^\(build bin/exhibit-verify: .*\) | \(.*\)#\1 | replay/libexhibit_replay.a \2#' "$build/build.ninja" >"$work/linked.ninja"
-sees "a library of another program" 'exhibit-verify is made with replay/CMakeFiles/.*\.c\.o' linked_over "$work/linked.ninja"
-sed 's#^\(build bin/exhibit-verify: .*\) | \(.*\)#\1 | replay/libexhibit_replay.a \2#' "$work/plain.ninja" >"$work/linked.ninja"
-cp "$work/linked.ninja" "$work/plain.ninja"
+sed -i 's#^\(build bin/exhibit-verify: .*\) | \(.*\)#\1 | replay/libexhibit_replay.a \2#' "$work/plain.ninja"
+sees "a library of another program" 'exhibit-verify is made with replay/CMakeFiles/.*\.c\.o' \
+    linked_over "$work/plain.ninja"
 sees "a program that is made again for another's change" 'bin/exhibit-verify is made again for a change of' \
     change_is_alone replay "$(find "$source/replay" -maxdepth 1 -name '*.c' ! -name main.c | sort | head -n 1)"
 

@@ -101,9 +101,8 @@ static int try_call(int argc, char **argv)
 
 static struct sockaddr_in loopback(const char *port)
 {
-    return (struct sockaddr_in){.sin_family = AF_INET,
-                                .sin_port = htons((uint16_t)atoi(port)),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
 static int try_tcp(const char *what, const char *port)
@@ -127,7 +126,7 @@ static int try_tcp(const char *what, const char *port)
 static int try_fastopen(const char *call, const char *port)
 {
     struct sockaddr_in at = loopback(port);
-    struct iovec part = {.iov_base = (void *)(uintptr_t)"x", .iov_len = 1};
+    struct iovec part = {.iov_base = (void *)(uintptr_t) "x", .iov_len = 1};
     struct mmsghdr message = {
         .msg_hdr = {.msg_name = &at, .msg_namelen = sizeof at, .msg_iov = &part, .msg_iovlen = 1}};
     int fd = socket(AF_INET, SOCK_STREAM, 0), flags = MSG_FASTOPEN | MSG_NOSIGNAL;

@@ -221,3 +221,44 @@ int scene_claim(struct scene *scene, struct facts *facts, const Exhibit__Claim *
     memcpy(request.recorded_oracle.bytes, facts->tables.recording->oracle_sha256.data, DIGEST_BYTES);
     return judge_facts(facts, &request, out, err);
 }
+
+void scene_expect(struct scene *scene, const char *decision, const char *failing, const char *detail)
+{
+    struct facts facts;
+    const Exhibit__Claim *claim = NULL;
+    struct err err = {0};
+    char failed[512] = "";
+    const char *first = "";
+
+    if (scene_claim(scene, &facts, &claim, &err) < 0)
+        fail_msg("no claim: %s", err.text);
+    for (size_t i = 0; i < claim->n_rules; i++) {
+        if (claim->rules[i]->holds)
+            continue;
+        if (failed[0] == 0)
+            first = claim->rules[i]->detail;
+        (void)strcat(strcat(failed, failed[0] == 0 ? "" : " "), claim->rules[i]->rule);
+        assert_true(claim->rules[i]->n_evidence > 0 || strstr(claim->rules[i]->detail, "has no run") != NULL ||
+                    strstr(claim->rules[i]->detail, "the oracle names no trial") != NULL ||
+                    strstr(claim->rules[i]->detail, "no input was frozen") != NULL);
+    }
+    assert_string_equal(failed, failing);
+    if (strstr(first, detail) == NULL)
+        fail_msg("the detail is: %s", first);
+    assert_string_equal(claim->decision, decision);
+    facts_done(&facts);
+    scene_done(scene);
+}
+
+void scene_expect_malformed(struct scene *scene, enum err_code code, const char *text)
+{
+    struct facts facts;
+    const Exhibit__Claim *claim = NULL;
+    struct err err = {0};
+
+    assert_int_equal(scene_claim(scene, &facts, &claim, &err), code);
+    if (strstr(err.text, text) == NULL)
+        fail_msg("the error is: %s", err.text);
+    facts_done(&facts);
+    scene_done(scene);
+}

@@ -95,6 +95,15 @@ const char *scene_nonce(struct scene *scene, uint32_t run, int role);
 /* A line of a row of the strict run's role, with the scene's told texts; lives as long as the scene. */
 const char *scene_row(struct scene *scene, uint32_t run, int role, uint32_t round);
 
+/*
+ * Finishes the scene, derives its claim, and checks that it has this decision and that exactly the rules in `failing`
+ * (separated by spaces) do not hold, the first of them with a detail that holds `detail`. Releases the scene.
+ */
+void scene_expect(struct scene *scene, const char *decision, const char *failing, const char *detail);
+
+/* Finishes the scene, and checks that no claim follows, for this kind of reason and text. Releases the scene. */
+void scene_expect_malformed(struct scene *scene, enum err_code code, const char *text);
+
 /* Derives the claim of a finished scene. Returns as the library does; *out lives in `facts`. */
 struct facts;
 int scene_claim(struct scene *scene, struct facts *facts, const Exhibit__Claim **out, struct err *err);

@@ -130,7 +130,7 @@ static void add_archive(struct scene *scene, uint32_t run, const char *content)
     memcpy(tar + 100, "0000644", 8);
     memcpy(tar + 108, "0000000", 8);
     memcpy(tar + 116, "0000000", 8);
-    (void)snprintf(tar + 124, 12, "%011zo", strlen(content));
+    (void)snprintf(tar + 124, 12, "%011o", (unsigned)strlen(content));
     memcpy(tar + 136, "00000000007", 12);
     memset(tar + 148, ' ', 8);
     tar[156] = '0';

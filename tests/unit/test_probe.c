@@ -14,9 +14,9 @@
 #define NONCE "00112233445566778899aabbccddeeff"
 #define KEY_COUNT 11
 
-static const char *const good_keys[KEY_COUNT] = {
-    "tree=1",          "read=/a",  "read-link=/b",   "write=/c",         "tcp=1",     "udp=65535",
-    "effects=udp,tcp", "rounds=3", "interval_ms=50", "lifetime_ms=1500", "scratch=/s"};
+static const char *const good_keys[KEY_COUNT] = {"tree=1",         "read=/a",          "read-link=/b",    "write=/c",
+                                                 "tcp=1",          "udp=65535",        "effects=udp,tcp", "rounds=3",
+                                                 "interval_ms=50", "lifetime_ms=1500", "scratch=/s"};
 
 /* Parses a good command line in which the key at `at` (if any) is replaced, or left out for NULL. */
 static int parse_with(int at, const char *key, struct assignment *out, struct err *err)

@@ -458,8 +458,7 @@ static const Exhibit__AttemptResult *attempt_of(const Exhibit__Claim *claim, con
 static void private_network(struct stage *s)
 {
     for (size_t i = 0; i < 3; i++) {
-        Exhibit__ProcessIdentity *process =
-            SCENE_FIND(s->scene, SCENE_STRICT, PROCESS_IDENTITY, i)->process_identity;
+        Exhibit__ProcessIdentity *process = SCENE_FIND(s->scene, SCENE_STRICT, PROCESS_IDENTITY, i)->process_identity;
 
         process->network_namespace = 8;
         process->routes_beyond_loopback = 0;
@@ -572,8 +571,8 @@ static void late_bytes_of_a_dead_role_are_not_life(void **state)
     scene_say(stage.scene, SCENE_STRICT, EXHIBIT__STREAM_NAME__STREAM_STDOUT, line);
     scene_move_last(stage.scene, scene_at(stage.scene, SCENE_STRICT, EXHIBIT__EVENT__WHAT_RUN_EXIT, 0));
     SCENE_FIND(stage.scene, SCENE_STRICT, RUN_EXIT, 0)->at_ns += 900 * SCENE_MS;
-    for (size_t at = scene_at(stage.scene, SCENE_STRICT, EXHIBIT__EVENT__WHAT_RUN_EXIT, 0) - 1;
-         at < stage.scene->count; at++)
+    for (size_t at = scene_at(stage.scene, SCENE_STRICT, EXHIBIT__EVENT__WHAT_RUN_EXIT, 0) - 1; at < stage.scene->count;
+         at++)
         stage.scene->events[at].event->at_ns += 900 * SCENE_MS;
     claim = derive(&stage);
     assert_true(rule_of(claim, "cancel.quiet")->holds);

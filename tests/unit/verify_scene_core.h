@@ -128,7 +128,7 @@ static inline size_t scene_at(const struct scene *scene, uint32_t run, Exhibit__
     return 0;
 }
 
-#define SCENE_FIND(scene, run, KIND, nth) \
+#define SCENE_FIND(scene, run, KIND, nth)                                                                              \
     ((scene)->events[scene_at(scene, run, EXHIBIT__EVENT__WHAT_##KIND, nth)].event)
 
 static inline void scene_drop(struct scene *scene, size_t at)
@@ -195,6 +195,7 @@ static inline void scene_say(struct scene *scene, uint32_t run, Exhibit__StreamN
     Exhibit__Event *event = SCENE_ADD(scene, run, CHUNK);
 
     event->chunk->stream = stream;
+    event->vantage = EXHIBIT__VANTAGE__VANTAGE_SUBJECT;
     scene->events[scene->count - 1].piece = strdup(text);
 }
 

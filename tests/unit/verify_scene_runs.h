@@ -26,8 +26,7 @@ static inline void scene_freeze(struct scene *scene, uint32_t run, Exhibit__Free
     event->freeze->moment = moment;
     event->freeze->input = strdup("workspace");
     event->freeze->root = scene_text("/work/source");
-    event->freeze->list_sha256 =
-        scene_digest(scene_put(scene, packed, exhibit__freeze_list__pack(&list, packed)));
+    event->freeze->list_sha256 = scene_digest(scene_put(scene, packed, exhibit__freeze_list__pack(&list, packed)));
 }
 
 static inline void scene_targets(struct scene *scene)
@@ -88,8 +87,8 @@ static inline Exhibit__Stream *scene_stream(struct scene *scene, const char *tex
     return stream;
 }
 
-static inline Exhibit__RunStart *scene_start(struct scene *scene, uint32_t run, Exhibit__RunKind kind,
-                                             const char *name, Exhibit__Mode mode, uint32_t repeat)
+static inline Exhibit__RunStart *scene_start(struct scene *scene, uint32_t run, Exhibit__RunKind kind, const char *name,
+                                             Exhibit__Mode mode, uint32_t repeat)
 {
     static const char *const variables[] = {"HOME=/work/home", "LANG=C"};
     Exhibit__RunStart *start = SCENE_ADD(scene, run, RUN_START)->run_start;
@@ -160,12 +159,43 @@ static inline Exhibit__ArchiveMember *scene_member(const char *path, const char 
     return member;
 }
 
+enum { SCENE_TAR_BYTES = 6 * 512 };
+
+static inline void scene_tar_file(char *block, const char *name, const char *content)
+{
+    unsigned sum = 0;
+
+    (void)snprintf(block, 100, "%s", name);
+    (void)snprintf(block + 100, 8, "%07o", 0644u);
+    (void)snprintf(block + 108, 8, "%07o", 0u);
+    (void)snprintf(block + 116, 8, "%07o", 0u);
+    (void)snprintf(block + 124, 12, "%011o", (unsigned)strlen(content));
+    (void)snprintf(block + 136, 12, "%011o", 1000u);
+    memset(block + 148, ' ', 8);
+    block[156] = '0';
+    memcpy(block + 257, "ustar\00000", 8);
+    for (int i = 0; i < 512; i++)
+        sum += (unsigned char)block[i];
+    (void)snprintf(block + 148, 8, "%06o", sum);
+    memcpy(block + 512, content, strlen(content));
+}
+
+/* An archive of two files, as scene_member() tells of them. */
+static inline void scene_tar(char out[SCENE_TAR_BYTES])
+{
+    memset(out, 0, SCENE_TAR_BYTES);
+    scene_tar_file(out, "a", "alpha");
+    scene_tar_file(out + 1024, "b", "beta");
+}
+
 static inline void scene_case(struct scene *scene, uint32_t run, Exhibit__Mode mode, uint32_t repeat)
 {
     static const char *const command[] = {"/bin/tool", "pack"};
     Exhibit__RunStart *start = scene_start(scene, run, EXHIBIT__RUN_KIND__RUN_CASE, "build", mode, repeat);
+    char tar[SCENE_TAR_BYTES];
     Exhibit__Event *event;
 
+    scene_tar(tar);
     scene_command(start, command, 2);
     start->watchdog_ms = 30000;
     scene_freeze(scene, run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_BEFORE, "copy");
@@ -177,8 +207,8 @@ static inline void scene_case(struct scene *scene, uint32_t run, Exhibit__Mode m
     event->artifact->mode = S_IFREG | 0644;
     event->artifact->kept = true;
     event->artifact->is_archive = true;
-    event->artifact->size_bytes = 13;
-    event->artifact->sha256 = scene_digest(scene_put(scene, "archive bytes", 13));
+    event->artifact->size_bytes = sizeof tar;
+    event->artifact->sha256 = scene_digest(scene_put(scene, tar, sizeof tar));
     event->artifact->members = scene_zero(2 * sizeof *event->artifact->members);
     event->artifact->n_members = 2;
     event->artifact->members[0] = scene_member("a", "alpha");
@@ -189,9 +219,9 @@ static inline void scene_launcher(struct scene *scene)
 {
     static const char *const command[] = {"/tools/exhibit-probe", "nothing"};
 
-    scene_command(scene_start(scene, SCENE_LAUNCHER, EXHIBIT__RUN_KIND__RUN_LAUNCHER, "launcher",
-                              EXHIBIT__MODE__MODE_STRICT, 1),
-                  command, 2);
+    scene_command(
+        scene_start(scene, SCENE_LAUNCHER, EXHIBIT__RUN_KIND__RUN_LAUNCHER, "launcher", EXHIBIT__MODE__MODE_STRICT, 1),
+        command, 2);
     scene_freeze(scene, SCENE_LAUNCHER, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_BEFORE, "copy");
     scene_spawn(scene, SCENE_LAUNCHER);
     scene_close(scene, SCENE_LAUNCHER, EXHIBIT__STREAM_NAME__STREAM_STDERR);
@@ -266,8 +296,8 @@ static inline void scene_message_of(struct scene *scene, uint32_t run, int role,
     Exhibit__Event *event;
 
     scene_nonce(run, role, nonce);
-    (void)snprintf(text, sizeof text, "EXHIBIT1 %s %s %s %" PRIu32 "\n", udp ? "udp" : "tcp", nonce,
-                   scene_roles[role], round);
+    (void)snprintf(text, sizeof text, "EXHIBIT1 %s %s %s %" PRIu32 "\n", udp ? "udp" : "tcp", nonce, scene_roles[role],
+                   round);
     if (!udp) {
         event = SCENE_ADD(scene, run, ACCEPT);
         event->accept->connection = ++scene->connections;

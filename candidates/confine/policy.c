@@ -1,0 +1,162 @@
+/*
+ * Reading a policy.
+ */
+#include "candidates/confine/policy.h"
+
+#include "base/file.h"
+#include "formats/limits.h"
+#include "formats/yaml.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GRANTS_MAX 1024 /* of one kind */
+
+struct reader {
+    const struct setting *settings;
+    size_t setting_count;
+    struct policy *policy;
+};
+
+static const struct setting *setting_called(const struct reader *reader, const char *name, size_t name_bytes)
+{
+    for (size_t i = 0; i < reader->setting_count; i++) {
+        const struct setting *setting = &reader->settings[i];
+
+        if (setting->name_bytes == name_bytes && memcmp(setting->name, name, name_bytes) == 0)
+            return setting;
+    }
+    return NULL;
+}
+
+/* Takes the placeholder that *at begins with and appends its value. */
+static int fill_placeholder(const struct reader *reader, const struct yaml_node *node, const char **at,
+                            struct bytes *path, struct err *err)
+{
+    size_t name_bytes = strcspn(*at + 1, "}");
+    const struct setting *setting;
+
+    if ((*at)[1 + name_bytes] != '}')
+        return yaml_fault(node, err, "'{' without '}'");
+    setting = setting_called(reader, *at + 1, name_bytes);
+    if (setting == NULL)
+        return yaml_fault(node, err, "no value for {%.*s}; give one with --set", (int)name_bytes, *at + 1);
+    *at += name_bytes + 2;
+    return bytes_add(path, setting->value, strlen(setting->value), LIMIT_PATH_BYTES - 1, err);
+}
+
+/* Appends text with its placeholders filled in. */
+static int fill(const struct reader *reader, const struct yaml_node *node, const char *text, struct bytes *path,
+                struct err *err)
+{
+    int code = 0;
+
+    while (code == 0 && *text != '\0') {
+        size_t plain_bytes = strcspn(text, "{");
+
+        if (plain_bytes == 0) {
+            code = fill_placeholder(reader, node, &text, path, err);
+        } else {
+            code = bytes_add(path, text, plain_bytes, LIMIT_PATH_BYTES - 1, err);
+            text += plain_bytes;
+        }
+    }
+    if (code == ERR_LIMIT)
+        return yaml_fault(node, err, "the path is longer than %d bytes", LIMIT_PATH_BYTES - 1);
+    if (code == 0 && (path->size_bytes == 0 || path->data[0] != '/'))
+        return yaml_fault(node, err, "the path is not absolute");
+    return code;
+}
+
+/* Takes PATH or `optional: PATH` into the next free grant. */
+static int take_grant(const struct reader *reader, const struct yaml_node *node, enum grant_kind kind, struct err *err)
+{
+    static const char *const known[] = {"optional", NULL};
+    struct policy *policy = reader->policy;
+    AUTO_BYTES struct bytes path = {0};
+    bool optional = node->kind == YAML_MAP;
+    unsigned line = node->line;
+    const char *text;
+    int code = 0;
+
+    if (optional)
+        code = yaml_check_map(node, "an optional path", known, err);
+    if (optional && code == 0)
+        code = yaml_need(node, "an optional path", "optional", &node, err);
+    if (code == 0)
+        code = yaml_text(node, &text, err);
+    if (code == 0)
+        code = fill(reader, node, text, &path, err);
+    if (code < 0)
+        return code;
+    policy->grants[policy->grant_count++] =
+        (struct grant){.kind = kind, .path = (char *)path.data, .optional = optional, .line = line};
+    path = (struct bytes){0};
+    return 0;
+}
+
+static int take_list(const struct reader *reader, const struct yaml_node *list, enum grant_kind kind, struct err *err)
+{
+    struct policy *policy = reader->policy;
+    struct grant *grown;
+    int code;
+
+    if (list == NULL)
+        return 0;
+    code = yaml_check_list(list, 0, GRANTS_MAX, err);
+    if (code < 0)
+        return code;
+    grown = reallocarray(policy->grants, policy->grant_count + list->count + 1, sizeof *grown);
+    if (grown == NULL)
+        return err_set_errno(err, "%s", policy->file);
+    policy->grants = grown;
+    for (const struct yaml_node *node = list->first; code == 0 && node != NULL; node = node->next)
+        code = take_grant(reader, node, kind, err);
+    return code;
+}
+
+static int take_document(const struct reader *reader, const struct yaml *yaml, struct err *err)
+{
+    static const char *const known[] = {"version", "read", "execute", "write", "network", "pid_namespace", NULL};
+    static const char *const kinds[] = {[GRANT_READ] = "read", [GRANT_EXECUTE] = "execute", [GRANT_WRITE] = "write"};
+    const struct yaml_node *network, *pid_namespace;
+    const char *text = "";
+    int code = yaml_check_root(yaml, "a policy", known, err);
+
+    for (enum grant_kind kind = GRANT_READ; code == 0 && kind <= GRANT_WRITE; kind++)
+        code = take_list(reader, yaml_get(yaml->root, kinds[kind]), kind, err);
+    if (code == 0)
+        code = yaml_need(yaml->root, "a policy", "network", &network, err);
+    if (code == 0)
+        code = yaml_text(network, &text, err);
+    if (code < 0)
+        return code;
+    if (strcmp(text, "none") != 0)
+        return yaml_fault(network, err, "network is '%s'; the only value is none", text);
+    pid_namespace = yaml_get(yaml->root, "pid_namespace");
+    return pid_namespace == NULL ? 0 : yaml_bool(pid_namespace, &reader->policy->pid_namespace, err);
+}
+
+int policy_read(const char *file, const struct setting *settings, size_t setting_count, struct policy *out,
+                struct err *err)
+{
+    struct reader reader = {.settings = settings, .setting_count = setting_count, .policy = out};
+    AUTO_BYTES struct bytes source = {0};
+    AUTO_YAML struct yaml yaml = {0};
+    int code = file_read_path(AT_FDCWD, file, 0, LIMIT_YAML_BYTES, &source, err);
+
+    *out = (struct policy){.file = file};
+    if (code < 0)
+        return err_wrap(err, "%s", file);
+    code = yaml_parse(file, source.data, source.size_bytes, &yaml, err);
+    return code < 0 ? code : take_document(&reader, &yaml, err);
+}
+
+void policy_done(struct policy *policy)
+{
+    for (size_t i = 0; i < policy->grant_count; i++)
+        free(policy->grants[i].path);
+    free(policy->grants);
+    *policy = (struct policy){0};
+}

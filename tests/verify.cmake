@@ -1,0 +1,5 @@
+exhibit_unit_test(verify_words exhibit_verify)
+exhibit_unit_test(verify_proof exhibit_verify)
+exhibit_unit_test(verify_statement exhibit_verify)
+exhibit_unit_test(verify_integrity exhibit_verify)
+exhibit_unit_test(verify_binding exhibit_verify)

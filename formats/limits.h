@@ -39,7 +39,9 @@
 #define LIMIT_ROUNDS 1000
 #define LIMIT_INTERVAL_MS 10000
 #define LIMIT_LIFETIME_MS 120000
+#define LIMIT_STDIN_BYTES (16u << 20)     /* what a case gets on stdin */
 #define LIMIT_WATCHDOG_MS 3600000
+#define LIMIT_BOUND_MS 60000              /* a bound of an oracle */
 #define LIMIT_MATCHERS 256                /* of one case */
 
 #define LIMIT_LINE_BYTES 2048             /* one line of the probe, with its newline */

@@ -14,14 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The bounds of the shipped default. */
+#define ORACLE_ENDED_MS 2000u
+#define ORACLE_GRACE_MS 1000u
+
 enum oracle_matcher_kind {
-    ORACLE_EXIT = 1,      /* number: the exit status */
-    ORACLE_SIGNAL,        /* number: the signal that ended it */
-    ORACLE_EMPTY,         /* the stream has no byte */
-    ORACLE_EQUALS,        /* the stream's bytes are `bytes` */
-    ORACLE_CONTAINS,      /* the stream's bytes hold `bytes` */
-    ORACLE_JSON_EQUALS,   /* the stream is one JSON text; the value at `pointer` (RFC 6901) equals the JSON text `bytes` */
-    ORACLE_TAP,           /* the stream is TAP; counter `counter` is `number` */
+    ORACLE_EXIT = 1,    /* number: the exit status */
+    ORACLE_SIGNAL,      /* number: the signal that ended it */
+    ORACLE_EMPTY,       /* the stream has no byte */
+    ORACLE_EQUALS,      /* the stream's bytes are `bytes` */
+    ORACLE_CONTAINS,    /* the stream's bytes hold `bytes` */
+    ORACLE_JSON_EQUALS, /* the stream is one JSON text; the value at `pointer` (RFC 6901) equals the JSON text `bytes`
+                         */
+    ORACLE_TAP,         /* the stream is TAP; counter `counter` is `number` */
 };
 
 enum oracle_tap_counter {
@@ -41,12 +46,13 @@ struct oracle_matcher {
 };
 
 struct oracle_archive {
-    char *path;  /* relative to scratch; a last part with one '*' names exactly one file */
-    bool bytes;  /* also byte by byte */
+    char *path; /* relative to scratch; a last part with one '*' names exactly one file */
+    bool bytes; /* also byte by byte */
 };
 
 struct oracle_case {
     char *name;
+    unsigned line; /* where it stands in the file, for messages */
     struct oracle_matcher *matchers;
     size_t matcher_count;
     struct oracle_archive *archives;
@@ -55,6 +61,7 @@ struct oracle_case {
 
 struct oracle_trial {
     char *name;
+    unsigned line; /* where it stands in the file; 1 for the trials that are there by default */
     bool roles[4]; /* by Exhibit__Role: which must exist */
     char **effects;
     size_t effect_count;
@@ -87,10 +94,14 @@ struct oracle {
 /* The effects that this version knows, in their order: read, read-link, write, tcp, udp. NULL-terminated, static. */
 extern const char *const effect_names[];
 
-/* Parses an oracle held in memory. `file` is for messages. Errors as plan_read. Release with oracle_done. */
+/*
+ * Parses an oracle held in memory (borrowed during the call). `file` is for messages. ERR_USAGE, one line: file:line:
+ * what is wrong, and what to do. ERR_SYSTEM: out of memory. Release with oracle_done, also after a failure.
+ */
 int oracle_parse(const char *file, const void *from, size_t size_bytes, struct oracle *out, struct err *err);
 
-/* Checks that the plan has every case, trial, role and effect that the oracle names. ERR_USAGE names what is missing. */
+/* Checks that the plan has every case, trial, role and effect that the oracle names. ERR_USAGE names what is missing.
+ */
 int oracle_fits_plan(const char *oracle_file, const struct oracle *oracle, const struct plan *plan, struct err *err);
 
 /* The denial entry of an effect, or NULL for an effect that this version does not know. Borrowed from the oracle. */

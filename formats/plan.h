@@ -32,7 +32,7 @@ struct plan_pin {
 
 struct plan_input {
     char *name;
-    char *path; /* absolute, or relative to the plan's folder and within it */
+    char *path;  /* absolute and resolved; as written where the plan was recorded */
     bool retain; /* keep the contents in the bundle, not only their digests */
 };
 
@@ -45,6 +45,7 @@ struct plan_case {
     char *name;
     struct text_list command;
     struct bytes stdin_bytes; /* empty: a pipe that is closed at once */
+    bool stdin_from_file;     /* they stand in a file beside the plan: plan_parse_recorded leaves stdin_bytes empty */
     uint32_t watchdog_ms;
     struct plan_variable *environment; /* beside the plan's own */
     size_t environment_count;
@@ -68,12 +69,12 @@ struct plan_trial {
 };
 
 struct plan {
-    struct bytes source;    /* the file's bytes as read */
-    struct digest digest;   /* of them */
-    char *file;             /* as given, for messages */
-    char *folder;           /* absolute, resolved */
+    struct bytes source;  /* the file's bytes as read */
+    struct digest digest; /* of them */
+    char *file;           /* as given, for messages */
+    char *folder;         /* absolute, resolved */
     char *name;
-    char *oracle_file;      /* absolute; NULL: the shipped default */
+    char *oracle_file; /* absolute; NULL: the shipped default */
     struct {
         char *name;
         struct text_list argv;    /* holds "{command}" exactly once as an item of its own */
@@ -103,8 +104,8 @@ struct plan {
 int plan_read(const char *file, const char *candidates_dir, struct plan *out, struct err *err);
 
 /*
- * The same from bytes that were recorded: nothing outside of them is opened, so the candidate's folder, files and
- * the oracle are not resolved (their paths stay NULL, the candidate's argv may be empty). For judges.
+ * The same from bytes that were recorded: nothing outside of them is opened, so the candidate's folder, files, the
+ * workspace and the oracle are not resolved (their paths stay NULL, the candidate's argv may be empty). For judges.
  */
 int plan_parse_recorded(const void *from, size_t size_bytes, struct plan *out, struct err *err);
 

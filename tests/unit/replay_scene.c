@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,42 @@ Exhibit__Stream *scene_stream(struct scene *scene, const void *from, size_t size
     return stream;
 }
 
+void scene_fill_archive(struct scene *scene, Exhibit__Artifact *artifact, const char *content)
+{
+    Exhibit__ArchiveMember *member = scene_take(scene, sizeof *member);
+    char tar[4 * 512] = "file";
+    unsigned sum = 0;
+    struct digest digest = digest_of(content, strlen(content));
+    uint8_t *member_sha256 = scene_take(scene, DIGEST_BYTES);
+
+    memcpy(tar + 100, "0000644", 8);
+    memcpy(tar + 108, "0000000", 8);
+    memcpy(tar + 116, "0000000", 8);
+    (void)snprintf(tar + 124, 12, "%011o", (unsigned)strlen(content));
+    memcpy(tar + 136, "00000000007", 12);
+    memset(tar + 148, ' ', 8);
+    tar[156] = '0';
+    memcpy(tar + 257, "ustar\00000", 8);
+    for (size_t i = 0; i < 512; i++)
+        sum += (unsigned char)tar[i];
+    (void)snprintf(tar + 148, 8, "%06o", sum);
+    memcpy(tar + 512, content, strlen(content));
+    artifact->path = scene_text("out.tar");
+    artifact->mode = 0100644;
+    artifact->size_bytes = sizeof tar;
+    artifact->sha256 = scene_object(scene, tar, sizeof tar);
+    artifact->kept = artifact->is_archive = true;
+    exhibit__archive_member__init(member);
+    memcpy(member_sha256, digest.bytes, DIGEST_BYTES);
+    member->path = scene_text("file");
+    member->type = 0100000;
+    member->mode = 0644;
+    member->size_bytes = strlen(content);
+    member->sha256 = (ProtobufCBinaryData){DIGEST_BYTES, member_sha256};
+    member->mtime_s = 7;
+    artifact->members = scene_take(scene, sizeof *artifact->members);
+    artifact->members[artifact->n_members++] = member;
+}
 
 /* ---- the source ---- */
 
@@ -108,7 +145,8 @@ static void fill_oracle(struct scene *scene)
                                          .effect_count = 5};
     memcpy(scene->trial.effects, effects, sizeof effects);
     scene->matchers[0] = (struct oracle_matcher){.kind = ORACLE_EXIT, .number = 0, .line = 3};
-    scene->matchers[1] = (struct oracle_matcher){.kind = ORACLE_EQUALS, .bytes = {(uint8_t *)"hello\n", 6, 7}, .line = 4};
+    scene->matchers[1] =
+        (struct oracle_matcher){.kind = ORACLE_EQUALS, .bytes = {(uint8_t *)"hello\n", 6, 7}, .line = 4};
     scene->matchers[2] = (struct oracle_matcher){.kind = ORACLE_EMPTY, .on_stderr = true, .line = 5};
     scene->archive.path = (char *)"out.*";
     scene->oracle_case = (struct oracle_case){.name = (char *)"hello",
@@ -181,8 +219,7 @@ Exhibit__Event *scene_insert(struct scene *scene, const Exhibit__Event *after, u
     event->at_ns = after->at_ns;
     event->run = run;
     assert_int_equal(table_add(&scene->events, &scene->event_count, &event, sizeof event, &err), 0);
-    memmove(scene->events + place + 1, scene->events + place,
-            (scene->event_count - 1 - place) * sizeof *scene->events);
+    memmove(scene->events + place + 1, scene->events + place, (scene->event_count - 1 - place) * sizeof *scene->events);
     scene->events[place] = event;
     return event;
 }

@@ -30,9 +30,9 @@ struct scene_object {
 
 /* What is set before scene_build; scene_init fills in what means GO. */
 struct scene {
-    const char *told[5];        /* strict, by effect: read, read-link, write, tcp, udp */
-    const char *extra_stdout;   /* strict trial: bytes in a piece of their own after the rows */
-    const char *late_stdout;    /* strict trial: bytes that arrive late_ms after the step */
+    const char *told[5];      /* strict, by effect: read, read-link, write, tcp, udp */
+    const char *extra_stdout; /* strict trial: bytes in a piece of their own after the rows */
+    const char *late_stdout;  /* strict trial: bytes that arrive late_ms after the step */
     uint32_t late_ms;
     const char *case_stdout[3]; /* baseline, baseline again, strict */
     const char *case_stderr;
@@ -74,6 +74,12 @@ Exhibit__Event *scene_insert(struct scene *scene, const Exhibit__Event *after, u
 
 /* Puts an object, and gives its digest as a bytes field. */
 ProtobufCBinaryData scene_object(struct scene *scene, const void *from, size_t size_bytes);
+
+/*
+ * Makes the artifact out.tar, a kept archive with the one member "file": as few bytes as there can be, a header block,
+ * one of content and the end.
+ */
+void scene_fill_archive(struct scene *scene, Exhibit__Artifact *artifact, const char *content);
 
 /* Text as a bytes field, borrowed. */
 ProtobufCBinaryData scene_text(const char *text);

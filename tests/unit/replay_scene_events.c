@@ -51,8 +51,9 @@ static void add_recording(struct scene *scene)
 
     start->run_id = scene_text("0123456789abcdef");
     start->plan_sha256 = scene_object(scene, "plan", 4);
-    start->oracle_sha256 = scene_object(scene, scene->oracle.source.data == NULL ? "" : (char *)scene->oracle.source.data,
-                                        scene->oracle.source.size_bytes);
+    start->oracle_sha256 =
+        scene_object(scene, scene->oracle.source.data == NULL ? "" : (char *)scene->oracle.source.data,
+                     scene->oracle.source.size_bytes);
     start->process_observer = EXHIBIT__SOURCE__SOURCE_SNAPSHOT;
     start->host = scene_take(scene, sizeof *start->host);
     exhibit__host__init(start->host);
@@ -117,45 +118,6 @@ static void end_run(struct scene *scene, uint32_t run, bool strict)
         add_freeze(scene, run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_AFTER);
 }
 
-/* A tar archive with one member, "file", as few bytes as there can be: a header block and one of content. */
-static void add_archive(struct scene *scene, uint32_t run, const char *content)
-{
-    Exhibit__Artifact *artifact = ADD(scene, run, ARTIFACT, Artifact, artifact);
-    Exhibit__ArchiveMember *member = scene_take(scene, sizeof *member);
-    char tar[4 * 512] = "file";
-    unsigned sum = 0;
-    struct digest digest = digest_of(content, strlen(content));
-    uint8_t *member_sha256 = scene_take(scene, DIGEST_BYTES);
-
-    memcpy(tar + 100, "0000644", 8);
-    memcpy(tar + 108, "0000000", 8);
-    memcpy(tar + 116, "0000000", 8);
-    (void)snprintf(tar + 124, 12, "%011o", (unsigned)strlen(content));
-    memcpy(tar + 136, "00000000007", 12);
-    memset(tar + 148, ' ', 8);
-    tar[156] = '0';
-    memcpy(tar + 257, "ustar\00000", 8);
-    for (size_t i = 0; i < 512; i++)
-        sum += (unsigned char)tar[i];
-    (void)snprintf(tar + 148, 8, "%06o", sum);
-    memcpy(tar + 512, content, strlen(content));
-    artifact->path = scene_text("out.tar");
-    artifact->mode = 0100644;
-    artifact->size_bytes = sizeof tar;
-    artifact->sha256 = scene_object(scene, tar, sizeof tar);
-    artifact->kept = artifact->is_archive = true;
-    exhibit__archive_member__init(member);
-    memcpy(member_sha256, digest.bytes, DIGEST_BYTES);
-    member->path = scene_text("file");
-    member->type = 0100000;
-    member->mode = 0644;
-    member->size_bytes = strlen(content);
-    member->sha256 = (ProtobufCBinaryData){DIGEST_BYTES, member_sha256};
-    member->mtime_s = 7;
-    artifact->members = scene_take(scene, sizeof *artifact->members);
-    artifact->members[artifact->n_members++] = member;
-}
-
 static void add_case(struct scene *scene, uint32_t run, int which)
 {
     bool strict = which == 2;
@@ -166,7 +128,7 @@ static void add_case(struct scene *scene, uint32_t run, int which)
     add_stream(scene, run, EXHIBIT__STREAM_NAME__STREAM_STDERR, scene->case_stderr);
     end_run(scene, run, strict);
     if (scene->archives[which] != NULL)
-        add_archive(scene, run, scene->archives[which]);
+        scene_fill_archive(scene, ADD(scene, run, ARTIFACT, Artifact, artifact), scene->archives[which]);
 }
 
 /* ---- trials ---- */

@@ -224,12 +224,16 @@ static void an_effect_that_no_trial_names_is_not_measured(void **state)
 /* Each way to end is told by its name (DECISION 4.3). */
 static void ended_by_names_the_first_that_applies(void **state)
 {
-    Exhibit__Event *event;
+    Exhibit__Event *event, *gone;
     const Exhibit__Claim *claim;
 
     (void)state;
     scene.gone_ms = 7500;
     scene_build(&scene);
+    gone = scene_find(&scene, WHAT(PROCESS_EXIT), RUN_STRICT, PARENT - 1);
+    event = scene_insert(&scene, scene_find(&scene, WHAT(CHUNK), RUN_STRICT, 0), RUN_STRICT);
+    event->what_case = WHAT(PROCESS_EXIT);
+    event->process_exit = gone->process_exit;
     event = scene_find(&scene, WHAT(PROCESS_EXIT), RUN_STRICT, CHILD - 1);
     event = scene_insert(&scene, event, RUN_STRICT);
     event->what_case = WHAT(CLEANUP);
@@ -241,6 +245,7 @@ static void ended_by_names_the_first_that_applies(void **state)
     assert_string_equal(claim->tree[0]->ended_by, "none");
     assert_string_equal(claim->tree[1]->ended_by, "early");
     assert_int_equal(claim->tree[1]->survived_ms, 0);
+    assert_string_equal(claim->tree[3]->ended_by, "early");
     assert_string_equal(claim->tree[4]->ended_by, "self-expiry");
     assert_string_equal(claim->tree[5]->ended_by, "cleanup");
 }

@@ -146,7 +146,8 @@ static void an_object_that_is_named_must_be_there(void **state)
     struct scene *scene = built();
 
     (void)state;
-    scene_find(scene, WHAT(ARTIFACT), RUN_CASE_BASELINE, 0)->artifact->sha256 = scene_text("12345678901234567890123456789012");
+    scene_find(scene, WHAT(ARTIFACT), RUN_CASE_BASELINE, 0)->artifact->sha256 =
+        scene_text("12345678901234567890123456789012");
     scene_expect_malformed(scene, ERR_MISMATCH, "no such object");
 }
 

@@ -161,22 +161,28 @@ static inline Exhibit__ArchiveMember *scene_member(const char *path, const char 
 
 enum { SCENE_TAR_BYTES = 6 * 512 };
 
-static inline void scene_tar_file(char *block, const char *name, const char *content)
+/* Gives a header its type and its checksum. */
+static inline void scene_tar_retype(char *block, char type)
 {
     unsigned sum = 0;
 
+    block[156] = type;
+    memset(block + 148, ' ', 8);
+    for (int i = 0; i < 512; i++)
+        sum += (unsigned char)block[i];
+    (void)snprintf(block + 148, 8, "%06o", sum);
+}
+
+static inline void scene_tar_file(char *block, const char *name, const char *content)
+{
     (void)snprintf(block, 100, "%s", name);
     (void)snprintf(block + 100, 8, "%07o", 0644u);
     (void)snprintf(block + 108, 8, "%07o", 0u);
     (void)snprintf(block + 116, 8, "%07o", 0u);
     (void)snprintf(block + 124, 12, "%011o", (unsigned)strlen(content));
     (void)snprintf(block + 136, 12, "%011o", 1000u);
-    memset(block + 148, ' ', 8);
-    block[156] = '0';
     memcpy(block + 257, "ustar\00000", 8);
-    for (int i = 0; i < 512; i++)
-        sum += (unsigned char)block[i];
-    (void)snprintf(block + 148, 8, "%06o", sum);
+    scene_tar_retype(block, '0');
     memcpy(block + 512, content, strlen(content));
 }
 

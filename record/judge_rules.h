@@ -1,0 +1,46 @@
+/*
+ * The rules of docs/DECISION.md section 5, each over what judge_settle has settled.
+ */
+#pragma once
+
+#include "record/judge_settle.h"
+
+/* What a rule says: holds until the first failure; the failures in words, the first few of them. */
+struct judge_verdict {
+    const char *rule;
+    bool holds;
+    unsigned failures;
+    char detail[700];
+    char evidence[4][160];
+    size_t evidence_count;
+};
+
+#define JUDGE_RULES 14
+
+/* Notes a failure: a sentence, and the raw facts on which it rests ("" for none). */
+void judge_fail(struct judge_verdict *verdict, const char *evidence, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void judge_rule_recording(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_pins(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_observers(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_controls(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_spoke(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_outcomes(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_baseline(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_cleanup(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_attempts(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_traces(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_contract(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_archives(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_ended(const struct judge *judge, struct judge_verdict *verdict);
+void judge_rule_quiet(const struct judge *judge, struct judge_verdict *verdict);
+
+/* The trial's run, or NULL. */
+struct judge_run *judge_trial_run(const struct judge *judge, const char *name, Exhibit__Mode mode, uint32_t repeat);
+
+/* The case's run, or NULL. */
+struct judge_run *judge_case_run(const struct judge *judge, const char *name, Exhibit__Mode mode, uint32_t repeat);
+
+/* Whether the role left a row in the run. */
+bool judge_role_spoke(const struct judge_run *run, Exhibit__Role role);

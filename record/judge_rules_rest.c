@@ -1,0 +1,209 @@
+#include "record/judge_match.h"
+#include "record/judge_rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void judge_rule_baseline(const struct judge *judge, struct judge_verdict *verdict)
+{
+    for (size_t i = 0; i < judge->oracle->case_count; i++)
+        for (uint32_t repeat = 1; repeat <= 2; repeat++) {
+            const struct oracle_case *expected = &judge->oracle->cases[i];
+            const struct judge_run *run = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_BASELINE, repeat);
+            char why[400] = "";
+
+            if (run != NULL && !judge_case_is_met(run, expected, why, sizeof why))
+                judge_fail(verdict, "", "%s baseline %u %s", expected->name, repeat, why);
+        }
+}
+
+void judge_rule_contract(const struct judge *judge, struct judge_verdict *verdict)
+{
+    for (size_t i = 0; i < judge->oracle->case_count; i++) {
+        const struct oracle_case *expected = &judge->oracle->cases[i];
+        const struct judge_run *run = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_STRICT, 1);
+        char why[400] = "";
+
+        if (run != NULL && !judge_case_is_met(run, expected, why, sizeof why))
+            judge_fail(verdict, "", "%s strict %s", expected->name, why);
+    }
+}
+
+void judge_rule_archives(const struct judge *judge, struct judge_verdict *verdict)
+{
+    for (size_t i = 0; i < judge->oracle->case_count; i++) {
+        const struct oracle_case *expected = &judge->oracle->cases[i];
+        const struct judge_run *baseline = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_BASELINE, 1);
+        const struct judge_run *again = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_BASELINE, 2);
+        const struct judge_run *strict = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_STRICT, 1);
+
+        for (size_t j = 0; baseline != NULL && strict != NULL && j < expected->archive_count; j++) {
+            char why[400] = "";
+
+            if (!judge_archives_are_equal(&expected->archives[j], baseline, again, strict, why, sizeof why))
+                judge_fail(verdict, "", "%s: %s", expected->name, why);
+        }
+    }
+}
+
+/* The nonces of strict roles in any payload. */
+static void nonces_check(const struct judge *judge, struct judge_verdict *verdict)
+{
+    for (size_t i = 0; i < judge->message_count; i++) {
+        const struct judge_message *message = &judge->messages[i];
+
+        for (size_t j = 0; j < judge->run_count; j++) {
+            const struct judge_run *run = judge->runs[j];
+
+            for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT;
+                 run->kind == EXHIBIT__RUN_KIND__RUN_TRIAL && run->mode == EXHIBIT__MODE__MODE_STRICT &&
+                 role < JUDGE_ROLES;
+                 role++) {
+                char evidence[64];
+
+                if (!run->roles[role].listed ||
+                    memmem(message->payload.data, message->payload.size_bytes, run->roles[role].nonce,
+                           2 * NONCE_BYTES) == NULL)
+                    continue;
+                (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)message->seq);
+                judge_fail(verdict, evidence, "%s strict: a listener got a message of the %s", run->name,
+                           judge_role_text(role));
+            }
+        }
+    }
+}
+
+static void strict_run_check(const struct judge_run *run, struct judge_verdict *verdict)
+{
+    static const char *const targets[] = {"", "canary-read", "canary-link", "write target", "targets' folder"};
+    char evidence[64];
+
+    if (run->accepted || run->messaged[1] || run->messaged[2])
+        judge_fail(verdict, "", "%s strict: a listener heard something", run->name);
+    for (int target = 1; target < JUDGE_TARGETS; target++) {
+        if (run->touched[target])
+            judge_fail(verdict, "", "%s strict: the %s was touched", run->name, targets[target]);
+        if (run->kind == EXHIBIT__RUN_KIND__RUN_TRIAL && judge_target_changed(run, (Exhibit__TargetName)target))
+            judge_fail(verdict, "", "%s strict: the %s changed", run->name, targets[target]);
+    }
+    if (run->leaked) {
+        (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)run->leaked_seq);
+        judge_fail(verdict, evidence, "%s strict: a canary's content came out", run->name);
+    }
+    for (size_t i = 0; i < run->row_count; i++)
+        for (size_t j = 0; j < run->effect_count; j++)
+            if (run->rows[i].attempts[j].proof_right)
+                judge_fail(verdict, "", "%s strict %s/%u proves that it read the canary of %s", run->name,
+                           judge_role_text(run->rows[i].role), run->rows[i].round, run->effects[j]);
+    if (run->exited && (!run->has_frozen_before || !run->has_frozen_after ||
+                        !digest_equal(&run->frozen_before, &run->frozen_after)))
+        judge_fail(verdict, "", "%s strict: the workspace changed", run->name);
+}
+
+void judge_rule_traces(const struct judge *judge, struct judge_verdict *verdict)
+{
+    for (size_t i = 0; i < judge->run_count; i++)
+        if (judge->runs[i]->mode == EXHIBIT__MODE__MODE_STRICT)
+            strict_run_check(judge->runs[i], verdict);
+    nonces_check(judge, verdict);
+    for (size_t i = 0; i < judge->input_count; i++) {
+        const struct judge_input *input = &judge->inputs[i];
+        bool has_before = input->has[EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE];
+        bool has_after = input->has[EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_STRICT];
+
+        if (has_before && (!has_after || !digest_equal(&input->lists[EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE],
+                                                       &input->lists[EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_STRICT])))
+            judge_fail(verdict, "", "input %s changed", input->name);
+    }
+}
+
+/* The arrival of the last line of a role, or 0. */
+static uint64_t last_line_ns(const struct judge_run *run, Exhibit__Role role)
+{
+    uint64_t last_ns = 0;
+
+    for (size_t i = 0; i < run->row_count; i++)
+        if (run->rows[i].role == role && run->rows[i].at_ns > last_ns)
+            last_ns = run->rows[i].at_ns;
+    for (size_t i = 0; i < run->try_count; i++)
+        if (run->tries[i].role == role && run->tries[i].at_ns > last_ns)
+            last_ns = run->tries[i].at_ns;
+    return last_ns;
+}
+
+static void role_ended_check(const struct judge *judge, const struct judge_run *run, Exhibit__Role role,
+                             struct judge_verdict *verdict)
+{
+    const struct judge_role *known = &run->roles[role];
+    uint64_t limit_ns = judge_last_step(run)->at_ns + judge->oracle->ended_ms * 1000000ull;
+    char evidence[64];
+
+    if (!known->seen && !judge->oracle->identities_required) {
+        if (last_line_ns(run, role) > limit_ns)
+            judge_fail(verdict, "", "%s strict: the %s still wrote after the bound", run->name, judge_role_text(role));
+        return;
+    }
+    if (!judge_role_is_known(run, role) || !known->gone) {
+        judge_fail(verdict, "", "%s strict: the %s was not seen to end", run->name, judge_role_text(role));
+        return;
+    }
+    if (known->gone_at_ns <= limit_ns && known->gone_at_ns < judge_self_exit_ns(run, role))
+        return;
+    (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)known->gone_seq);
+    judge_fail(verdict, evidence, "%s strict: the %s outlived the ending by %llu ms (%s)", run->name,
+               judge_role_text(role),
+               (unsigned long long)((known->gone_at_ns - judge_last_step(run)->at_ns) / 1000000u),
+               judge_ended_by(run, role));
+}
+
+void judge_rule_ended(const struct judge *judge, struct judge_verdict *verdict)
+{
+    for (size_t i = 0; i < judge->oracle->trial_count; i++) {
+        const struct oracle_trial *trial = &judge->oracle->trials[i];
+        const struct judge_run *run = judge_trial_run(judge, trial->name, EXHIBIT__MODE__MODE_STRICT, 1);
+
+        for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT;
+             run != NULL && run->step_count > 0 && role < JUDGE_ROLES; role++)
+            if (trial->roles[role])
+                role_ended_check(judge, run, role, verdict);
+    }
+}
+
+/* Whether something of this role that arrived then is life, and too late. */
+static bool is_loud(const struct judge_run *run, Exhibit__Role role, uint64_t at_ns, uint64_t limit_ns)
+{
+    const struct judge_role *known = &run->roles[role];
+
+    return at_ns > limit_ns && !(judge_role_is_known(run, role) && known->gone && known->gone_at_ns < at_ns);
+}
+
+static void quiet_check(const struct judge *judge, const struct judge_run *run, struct judge_verdict *verdict)
+{
+    uint64_t limit_ns = judge_last_step(run)->at_ns + judge->oracle->grace_ms * 1000000ull;
+    unsigned loud[JUDGE_ROLES] = {0};
+    Exhibit__Role role;
+    uint32_t round;
+
+    for (size_t i = 0; i < run->row_count; i++)
+        loud[run->rows[i].role] += is_loud(run, run->rows[i].role, run->rows[i].at_ns, limit_ns);
+    for (size_t i = 0; i < run->try_count; i++)
+        loud[run->tries[i].role] += is_loud(run, run->tries[i].role, run->tries[i].at_ns, limit_ns);
+    for (size_t i = 0; i < judge->message_count; i++)
+        if (judge_message_is_of(run, &judge->messages[i], &role, &round))
+            loud[role] += is_loud(run, role, judge->messages[i].at_ns, limit_ns);
+    for (role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++)
+        if (loud[role] > 0)
+            judge_fail(verdict, "", "%s strict: %u lines and messages of the %s came after the ending", run->name,
+                       loud[role], judge_role_text(role));
+}
+
+void judge_rule_quiet(const struct judge *judge, struct judge_verdict *verdict)
+{
+    for (size_t i = 0; i < judge->oracle->trial_count; i++) {
+        const struct judge_run *run =
+            judge_trial_run(judge, judge->oracle->trials[i].name, EXHIBIT__MODE__MODE_STRICT, 1);
+
+        if (run != NULL && run->step_count > 0)
+            quiet_check(judge, run, verdict);
+    }
+}

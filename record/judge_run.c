@@ -1,0 +1,305 @@
+#include "record/judge_state.h"
+
+#include "record/roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int judge_grow(void *array, size_t *room, size_t count, size_t size, struct err *err)
+{
+    size_t wanted = *room == 0 ? 16 : *room * 2;
+    void *grown;
+
+    if (count < *room)
+        return 0;
+    grown = reallocarray(*(void **)array, wanted, size);
+    if (grown == NULL)
+        return err_set_errno(err, "memory for the judge");
+    *(void **)array = grown;
+    *room = wanted;
+    return 0;
+}
+
+const char *judge_role_text(Exhibit__Role role)
+{
+    return role_name(role);
+}
+
+const char *judge_mode_text(Exhibit__Mode mode)
+{
+    switch (mode) {
+    case EXHIBIT__MODE__MODE_BASELINE:
+        return "baseline";
+    case EXHIBIT__MODE__MODE_STRICT:
+        return "strict";
+    case EXHIBIT__MODE__MODE_CONTROL:
+        return "control";
+    default:
+        return "";
+    }
+}
+
+struct judge_run *judge_run_find(const struct judge *judge, uint32_t number)
+{
+    for (size_t i = judge->run_count; i > 0; i--) /* most events are of the youngest */
+        if (judge->runs[i - 1]->number == number)
+            return judge->runs[i - 1];
+    return NULL;
+}
+
+struct judge_run *judge_run_of(const struct judge *judge, Exhibit__RunKind kind, const char *name, Exhibit__Mode mode,
+                               uint32_t repeat)
+{
+    for (size_t i = 0; i < judge->run_count; i++) {
+        struct judge_run *run = judge->runs[i];
+
+        if (run->kind == kind && run->mode == mode && run->repeat == repeat && strcmp(run->name, name) == 0)
+            return run;
+    }
+    return NULL;
+}
+
+int judge_effect_find(const struct judge_run *run, const char *effect)
+{
+    for (size_t i = 0; i < run->effect_count; i++)
+        if (strcmp(run->effects[i], effect) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Copies what the probe was told. */
+static int probe_copy(struct judge_run *run, const Exhibit__ProbeAssignment *probe, struct err *err)
+{
+    run->lifetime_ms = probe->lifetime_ms;
+    run->effects = calloc(probe->n_effects + 1, sizeof *run->effects);
+    run->plan_steps = calloc(probe->n_ending + 1, sizeof *run->plan_steps);
+    if (run->effects == NULL || run->plan_steps == NULL)
+        return err_set_errno(err, "memory for the judge");
+    for (size_t i = 0; i < probe->n_effects; i++) {
+        run->effects[i] = strdup(probe->effects[i]);
+        if (run->effects[i] == NULL)
+            return err_set_errno(err, "memory for the judge");
+        run->effect_count++;
+    }
+    for (size_t i = 0; i < probe->n_ending; i++)
+        run->plan_steps[i] = *probe->ending[i]; /* numbers alone */
+    run->plan_step_count = probe->n_ending;
+    for (size_t i = 0; i < probe->n_roles; i++) {
+        Exhibit__Role role = probe->roles[i]->role;
+
+        if (role < 1 || role >= JUDGE_ROLES || probe->nonce.len != NONCE_BYTES)
+            continue;
+        run->roles[role].listed = true;
+        run->roles[role].rounds = probe->roles[i]->rounds;
+        role_nonce(probe->nonce.data, role, run->roles[role].nonce);
+    }
+    return 0;
+}
+
+static int command_copy(struct judge_run *run, const Exhibit__RunStart *start, struct err *err)
+{
+    run->command.items = calloc(start->n_command + 1, sizeof *run->command.items);
+    if (run->command.items == NULL)
+        return err_set_errno(err, "memory for the judge");
+    for (size_t i = 0; i < start->n_command; i++) {
+        run->command.items[i] = strndup((const char *)start->command[i].data, start->command[i].len);
+        if (run->command.items[i] == NULL)
+            return err_set_errno(err, "memory for the judge");
+        run->command.count++;
+    }
+    return 0;
+}
+
+static int bytes_copy(struct bytes *to, const struct bytes *from, struct err *err)
+{
+    return bytes_add(to, from->data, from->size_bytes, LIMIT_EVENT_BYTES, err);
+}
+
+int judge_run_start(struct judge *judge, const Exhibit__Event *event, struct err *err)
+{
+    const Exhibit__RunStart *start = event->run_start;
+    struct judge_run *run;
+
+    if (judge->run_count >= LIMIT_RUNS)
+        return err_set(err, ERR_LIMIT, "more than %u runs", LIMIT_RUNS);
+    if (judge_grow(&judge->runs, &judge->run_room, judge->run_count, sizeof(struct judge_run *), err) < 0)
+        return err->code;
+    run = calloc(1, sizeof *run);
+    if (run == NULL)
+        return err_set_errno(err, "memory for the judge");
+    judge->runs[judge->run_count++] = run;
+    run->number = event->run;
+    run->kind = start->kind;
+    run->mode = start->mode;
+    run->repeat = start->repeat;
+    run->start_seq = event->seq;
+    run->name = strdup(start->name);
+    if (run->name == NULL)
+        return err_set_errno(err, "memory for the judge");
+    memcpy(run->before, judge->targets, sizeof run->before);
+    if (bytes_copy(&run->canary_read, &judge->canary_read, err) < 0 ||
+        bytes_copy(&run->canary_link, &judge->canary_link, err) < 0 || command_copy(run, start, err) < 0)
+        return err->code;
+    return start->probe == NULL ? 0 : probe_copy(run, start->probe, err);
+}
+
+/* Whether a process's argv is the role's own (docs/DECISION.md 1.4). */
+static bool argv_is_own(const struct judge_run *run, Exhibit__Role role, const Exhibit__ProcessIdentity *identity)
+{
+    if (identity->n_argv != run->command.count || identity->n_argv < 4)
+        return false;
+    for (size_t i = 0; i < identity->n_argv; i++) {
+        const char *word = i == 2 ? judge_role_text(role) : i == 3 ? run->roles[role].nonce : run->command.items[i];
+
+        if (strlen(word) != identity->argv[i].len || memcmp(word, identity->argv[i].data, identity->argv[i].len) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void identity_take(const struct judge *judge, struct judge_run *run, const Exhibit__Event *event)
+{
+    const Exhibit__ProcessIdentity *identity = event->process_identity;
+
+    if (!judge->has_probe || identity->executable_sha256.len != DIGEST_BYTES ||
+        memcmp(identity->executable_sha256.data, judge->probe.bytes, DIGEST_BYTES) != 0)
+        return;
+    for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++) {
+        struct judge_role *known = &run->roles[role];
+
+        if (!known->listed || !argv_is_own(run, role, identity))
+            continue;
+        if (known->seen) {
+            bool same = identity->pid == known->pid && identity->start_time == known->start_time;
+
+            if (!same && identity->parent_pid != known->pid) /* else one of its short-lived forks */
+                known->ambiguous = true;
+            return;
+        }
+        known->seen = true;
+        known->pid = identity->pid;
+        known->start_time = identity->start_time;
+        known->first_at_ns = event->at_ns;
+        known->network_private =
+            identity->network_namespace != 0 && identity->network_namespace != judge->network_namespace &&
+            identity->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&
+            identity->routes_beyond_loopback == 0;
+        return;
+    }
+}
+
+static int exit_take(struct judge_run *run, uint32_t pid, uint64_t start_time, const Exhibit__Event *event,
+                     struct err *err)
+{
+    if (run->exit_count >= LIMIT_PROCESSES)
+        return err_set(err, ERR_LIMIT, "more than %u processes in a run", LIMIT_PROCESSES);
+    if (judge_grow(&run->exits, &run->exit_room, run->exit_count, sizeof *run->exits, err) < 0)
+        return err->code;
+    run->exits[run->exit_count++] =
+        (struct judge_exit){.pid = pid, .start_time = start_time, .at_ns = event->at_ns, .seq = event->seq};
+    return 0;
+}
+
+static int step_take(struct judge_run *run, const Exhibit__Event *event, struct err *err)
+{
+    const Exhibit__Step *step = event->step;
+    struct judge_step *taken;
+
+    if (judge_grow(&run->steps, &run->step_room, run->step_count, sizeof *run->steps, err) < 0)
+        return err->code;
+    taken = &run->steps[run->step_count++];
+    *taken = (struct judge_step){.index = step->index,
+                                 .signal = step->signal,
+                                 .target = step->target,
+                                 .trigger = step->trigger,
+                                 .errno_value = step->errno_value,
+                                 .at_ns = event->at_ns,
+                                 .seq = event->seq};
+    for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++)
+        for (size_t i = 0; i < step->n_alive; i++)
+            if (run->roles[role].seen && step->alive[i]->pid == run->roles[role].pid &&
+                step->alive[i]->start_time == run->roles[role].start_time)
+                taken->alive[role] = true;
+    return 0;
+}
+
+static void run_exit_take(struct judge_run *run, const Exhibit__Event *event)
+{
+    const Exhibit__RunExit *run_exit = event->run_exit;
+
+    if (run->exited)
+        return;
+    run->exited = true;
+    run->exit_seq = event->seq;
+    run->by_signal = run_exit->how_case == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL;
+    run->exit_value = run->by_signal ? run_exit->term_signal : run_exit->exit_status;
+    run->watchdog = run_exit->watchdog;
+}
+
+int judge_process_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, struct err *err)
+{
+    switch (event->what_case) {
+    case EXHIBIT__EVENT__WHAT_SPAWNED:
+        run->spawned = true;
+        return 0;
+    case EXHIBIT__EVENT__WHAT_SPAWN_FAILED:
+        run->spawn_failed = true;
+        return 0;
+    case EXHIBIT__EVENT__WHAT_PROCESS_IDENTITY:
+        identity_take(judge, run, event);
+        return 0;
+    case EXHIBIT__EVENT__WHAT_PROCESS_EXIT:
+        return exit_take(run, event->process_exit->pid, event->process_exit->start_time, event, err);
+    case EXHIBIT__EVENT__WHAT_PROCESS_GONE:
+        return exit_take(run, event->process_gone->pid, event->process_gone->start_time, event, err);
+    case EXHIBIT__EVENT__WHAT_RUN_EXIT:
+        run_exit_take(run, event);
+        return 0;
+    case EXHIBIT__EVENT__WHAT_STEP:
+        return step_take(run, event, err);
+    case EXHIBIT__EVENT__WHAT_CLEANUP:
+        if (run->cleanup_seq == 0)
+            run->cleanup_seq = event->seq;
+        if (event->cleanup->reason == EXHIBIT__CLEANUP__REASON__REASON_BOUND && run->bound_cleanup_at_ns == 0)
+            run->bound_cleanup_at_ns = event->at_ns;
+        return 0;
+    case EXHIBIT__EVENT__WHAT_ALL_GONE:
+        run->all_gone = run->exited; /* one before the exit says nothing */
+        run->remaining = event->all_gone->remaining;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+void judge_run_free(struct judge_run *run)
+{
+    if (run == NULL)
+        return;
+    free(run->name);
+    for (size_t i = 0; i < run->effect_count; i++)
+        free(run->effects[i]);
+    free(run->effects);
+    free(run->plan_steps);
+    for (size_t i = 0; i < run->command.count; i++)
+        free(run->command.items[i]);
+    free(run->command.items);
+    for (size_t i = 0; i < run->row_count; i++)
+        free(run->rows[i].attempts);
+    free(run->rows);
+    free(run->tries);
+    free(run->exits);
+    free(run->steps);
+    free(run->written);
+    bytes_done(&run->canary_read);
+    bytes_done(&run->canary_link);
+    for (size_t i = 0; i < JUDGE_STREAMS; i++) {
+        bytes_done(&run->parts[i]);
+        bytes_done(&run->tails[i]);
+        bytes_done(&run->kept[i]);
+    }
+    for (size_t i = 0; i < run->artifact_count; i++)
+        exhibit__artifact__free_unpacked(run->artifacts[i], NULL);
+    free(run->artifacts);
+    free(run);
+}

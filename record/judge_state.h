@@ -1,0 +1,256 @@
+/*
+ * What the recorder's judge remembers of a recording: for each run just what some rule will ask for. Filled in by
+ * judge_take, read by judge_finish. Knows the oracle, no file and no process.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "formats/digest.h"
+#include "formats/oracle.h"
+#include "proto/exhibit.pb-c.h"
+#include "record/judge.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define JUDGE_ROLES 4          /* by Exhibit__Role; 0 is none */
+#define JUDGE_STREAMS 7        /* by Exhibit__StreamName */
+#define JUDGE_TARGETS 5        /* by Exhibit__TargetName */
+#define JUDGE_KEPT_BYTES 16777216u /* of a case's stream: matchers on a longer one do not hold */
+
+enum judge_told_kind { JUDGE_TOLD_OK = 1, JUDGE_TOLD_ERRNO, JUDGE_TOLD_TIMEOUT, JUDGE_TOLD_SIGNAL };
+
+/* What one attempt of a row told, and whether the host saw it. */
+struct judge_attempt {
+    enum judge_told_kind told;
+    uint32_t number;  /* the errno or the signal */
+    bool proof_right; /* a read whose digest is that of the canary */
+    bool own_evidence;
+};
+
+/* One row: all its copies. */
+struct judge_row {
+    Exhibit__Role role;
+    uint32_t round;
+    uint64_t at_ns; /* arrival of its first copy */
+    struct digest line;
+    bool contested;
+    struct judge_attempt *attempts; /* effect_count of the run; owned */
+};
+
+struct judge_try {
+    Exhibit__Role role;
+    uint32_t round;
+    uint32_t effect;
+    uint64_t at_ns;
+};
+
+/* An identity of a role, as first seen. */
+struct judge_role {
+    bool listed; /* in probe.roles */
+    uint32_t rounds;
+    char nonce[2 * NONCE_BYTES + 1];
+    bool seen;
+    bool ambiguous; /* two identities: none */
+    uint32_t pid;
+    uint64_t start_time;
+    uint64_t first_at_ns;
+    uint32_t network_private; /* 1: a network namespace without any route but the loopback's */
+    bool gone;
+    uint64_t gone_at_ns;
+    uint64_t gone_seq;
+};
+
+struct judge_exit {
+    uint32_t pid;
+    uint64_t start_time;
+    uint64_t at_ns;
+    uint64_t seq;
+};
+
+struct judge_step {
+    uint32_t index;
+    uint32_t signal;
+    Exhibit__StepTarget target;
+    Exhibit__Step__Trigger trigger;
+    uint32_t errno_value;
+    uint64_t at_ns;
+    uint64_t seq;
+    bool alive[JUDGE_ROLES]; /* the role's identity was among those alive */
+};
+
+/* A target's state, as far as it is compared. */
+struct judge_target {
+    bool known;
+    bool exists;
+    uint32_t mode;
+    uint64_t size_bytes;
+    uint64_t inode;
+    int64_t mtime_ns;
+    int64_t ctime_ns;
+    struct digest content;
+};
+
+struct judge_written {
+    Exhibit__Role role;
+    uint32_t round;
+};
+
+struct judge_run {
+    uint32_t number;
+    Exhibit__RunKind kind;
+    char *name;
+    Exhibit__Mode mode;
+    uint32_t repeat;
+    uint64_t start_seq;
+
+    /* trials */
+    char **effects; /* owned */
+    size_t effect_count;
+    uint32_t lifetime_ms;
+    Exhibit__StepPlan *plan_steps; /* plain copies; owned */
+    size_t plan_step_count;
+    struct text_list command;
+    struct judge_role roles[JUDGE_ROLES];
+    struct bytes parts[JUDGE_STREAMS]; /* the line that is not whole yet */
+    bool overlong[JUDGE_STREAMS];
+    struct judge_row *rows;
+    size_t row_count;
+    size_t row_room;
+    struct judge_try *tries;
+    size_t try_count;
+    size_t try_room;
+    struct judge_exit *exits;
+    size_t exit_count;
+    size_t exit_room;
+    struct judge_step *steps;
+    size_t step_count;
+    size_t step_room;
+    struct judge_written *written;
+    size_t written_count;
+    size_t written_room;
+    struct judge_target before[JUDGE_TARGETS];
+    struct judge_target after[JUDGE_TARGETS];
+    struct bytes canary_read; /* as they were set when the run started */
+    struct bytes canary_link;
+    uint64_t bound_cleanup_at_ns; /* of the first cleanup by bound; 0: none */
+    uint64_t cleanup_seq;         /* of the first cleanup; 0: none */
+
+    /* any run */
+    bool spawned;
+    bool spawn_failed;
+    bool exited;
+    bool by_signal;
+    uint32_t exit_value; /* status or signal */
+    bool watchdog;
+    uint64_t exit_seq;
+    bool all_gone;
+    uint32_t remaining;
+    bool accepted;                 /* a connection came */
+    bool messaged[3];              /* by Exhibit__Protocol */
+    bool touched[JUDGE_TARGETS];   /* inotify told of it */
+    uint32_t drops_seen[3];        /* by Exhibit__Protocol */
+    bool dropped;
+    bool lost;
+    bool leaked; /* a canary's content in a stream or an artifact */
+    uint64_t leaked_seq;
+    struct bytes tails[JUDGE_STREAMS]; /* end of what was searched, for finds that run over chunks */
+    struct digest frozen_before, frozen_after;
+    bool has_frozen_before, has_frozen_after;
+
+    /* cases */
+    struct bytes kept[JUDGE_STREAMS];
+    uint64_t size_bytes[JUDGE_STREAMS];
+    bool not_whole[JUDGE_STREAMS];
+    Exhibit__Artifact **artifacts; /* copies; owned */
+    size_t artifact_count;
+    size_t artifact_room;
+};
+
+struct judge_message {
+    Exhibit__Protocol protocol;
+    uint32_t run;
+    bool truncated;
+    uint64_t at_ns;
+    uint64_t seq;
+    struct bytes payload;
+};
+
+struct judge_input {
+    char *name;
+    struct digest lists[4]; /* by Exhibit__FreezeMoment */
+    bool has[4];
+};
+
+struct judge {
+    const struct oracle *oracle;
+    struct digest recorded_oracle;
+    struct digest probe;
+    bool has_probe;
+    uint64_t network_namespace;
+    bool pins_fit;
+    bool started;
+    uint64_t event_count;
+    bool ended; /* the event taken last is RecordingEnd, and its count is right */
+    bool lost_outside;
+    struct bytes canary_read; /* as set last */
+    struct bytes canary_link;
+    struct bytes *canaries; /* all contents so far */
+    size_t canary_count;
+    size_t canary_room;
+    size_t canary_max_bytes;
+    struct judge_target targets[JUDGE_TARGETS]; /* as seen last */
+    struct judge_run **runs;
+    size_t run_count;
+    size_t run_room;
+    struct judge_message *messages;
+    size_t message_count;
+    size_t message_room;
+    struct judge_input *inputs;
+    size_t input_count;
+    size_t input_room;
+};
+
+/* Makes room for one more item of `size` bytes in a growing array. ERR_SYSTEM. */
+int judge_grow(void *array, size_t *room, size_t count, size_t size, struct err *err);
+
+/* The run with this number, or NULL. */
+struct judge_run *judge_run_find(const struct judge *judge, uint32_t number);
+
+/* The run of (kind, name, mode, repeat), or NULL. */
+struct judge_run *judge_run_of(const struct judge *judge, Exhibit__RunKind kind, const char *name, Exhibit__Mode mode,
+                               uint32_t repeat);
+
+/* Starts a run. */
+int judge_run_start(struct judge *judge, const Exhibit__Event *event, struct err *err);
+
+/* Takes an event of a process or of a step. */
+int judge_process_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, struct err *err);
+
+/* Takes bytes of a stream. */
+int judge_bytes_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, const uint8_t *bytes,
+                     size_t size_bytes, struct err *err);
+
+/* Takes what is told about targets, listeners, inputs and artifacts; `run` may be NULL. */
+int judge_evidence_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, const uint8_t *payload,
+                        size_t payload_bytes, struct err *err);
+
+/* Parses one line without its newline into a run's rows and tries. */
+int judge_line_take(struct judge_run *run, const char *line, size_t size_bytes, uint64_t at_ns, struct err *err);
+
+/* Parses "EXHIBIT1 WORD NONCE ROLE ROUND" of a role of the run and nothing more. False: not that. */
+bool judge_mark_parse(const struct judge_run *run, const char *word, const char *text, size_t size_bytes,
+                      Exhibit__Role *out_role, uint32_t *out_round);
+
+/* "parent", "child", "grandchild"; "" for another value. */
+const char *judge_role_text(Exhibit__Role role);
+
+/* "baseline", "strict", "control". */
+const char *judge_mode_text(Exhibit__Mode mode);
+
+/* The place of an effect in the run's plan, or -1. */
+int judge_effect_find(const struct judge_run *run, const char *effect);
+
+/* Releases a run. NULL is harmless. */
+void judge_run_free(struct judge_run *run);

@@ -1,0 +1,231 @@
+#include "replay/archives.h"
+
+#include "base/cleanup.h"
+#include "formats/archive.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
+{
+    size_t common = a->len < b->len ? a->len : b->len;
+    int order = common == 0 ? 0 : memcmp(a->data, b->data, common);
+
+    return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
+}
+
+/* Equal in every field that DECISION 6.4 names; that is every field there is. */
+static bool same_member(const Exhibit__ArchiveMember *a, const Exhibit__ArchiveMember *b)
+{
+    return compare_bytes(&a->path, &b->path) == 0 && a->type == b->type && a->mode == b->mode &&
+           a->size_bytes == b->size_bytes && compare_bytes(&a->sha256, &b->sha256) == 0 && a->mtime_s == b->mtime_s &&
+           compare_bytes(&a->link, &b->link) == 0;
+}
+
+static int check_members(const struct facts *facts, const Exhibit__Event *event, struct archive_list *list,
+                         struct err *err)
+{
+    const Exhibit__Artifact *artifact = event->artifact;
+    AUTO_BYTES struct bytes content = {0};
+    struct digest digest;
+    int code;
+
+    if (!digest_from(artifact->sha256.data, artifact->sha256.len, &digest))
+        return err_set(err, ERR_FORMAT, "a kept artifact without a digest");
+    code = source_object(facts->source, &digest, LIMIT_ARTIFACT_BYTES, &content, err);
+    if (code < 0)
+        return code;
+    code = archive_list_read(content.data, content.size_bytes, list, err);
+    if (code == ERR_SYSTEM)
+        return code;
+    if (code < 0)
+        return err_set(err, ERR_MISMATCH, "it is not an archive that can be read, though it was recorded as one");
+    if (list->count != artifact->n_members)
+        return err_set(err, ERR_MISMATCH, "it has %zu members; %zu were recorded", list->count, artifact->n_members);
+    for (size_t i = 0; i < list->count; i++)
+        if (!same_member(list->members[i], artifact->members[i]))
+            return err_set(err, ERR_MISMATCH, "its member %zu is not as recorded", i + 1);
+    return 0;
+}
+
+int archives_check(const struct facts *facts, struct err *err)
+{
+    struct span span = tables_of_kind(&facts->tables, EXHIBIT__EVENT__WHAT_ARTIFACT);
+
+    for (size_t i = 0; i < span.count; i++) {
+        struct archive_list list = {0};
+        int code;
+
+        if (!span.events[i]->artifact->kept || !span.events[i]->artifact->is_archive)
+            continue;
+        code = check_members(facts, span.events[i], &list, err);
+        archive_list_done(&list);
+        if (code < 0)
+            return err_wrap(err, "event %" PRIu64 ": an archive", span.events[i]->seq);
+    }
+    return 0;
+}
+
+bool archive_matches(const char *pattern, const ProtobufCBinaryData *path)
+{
+    const char *star = strchr(pattern, '*');
+    size_t pattern_bytes = strlen(pattern), head_bytes, tail_bytes;
+
+    if (path->len == 0)
+        return false;
+    if (star == NULL)
+        return path->len == pattern_bytes && memcmp(path->data, pattern, pattern_bytes) == 0;
+    head_bytes = (size_t)(star - pattern);
+    tail_bytes = pattern_bytes - head_bytes - 1;
+    return path->len >= head_bytes + tail_bytes && memcmp(path->data, pattern, head_bytes) == 0 &&
+           memcmp(path->data + path->len - tail_bytes, star + 1, tail_bytes) == 0 &&
+           memchr(path->data + head_bytes, '/', path->len - head_bytes - tail_bytes) == NULL;
+}
+
+const Exhibit__Event *archive_only(const struct facts *facts, const struct run *run, const char *pattern,
+                                   size_t *out_count)
+{
+    struct span span = tables_of_run(&facts->tables, EXHIBIT__EVENT__WHAT_ARTIFACT, run->number);
+    const Exhibit__Event *found = NULL;
+
+    *out_count = 0;
+    for (size_t i = 0; i < span.count; i++)
+        if (archive_matches(pattern, &span.events[i]->artifact->path)) {
+            found = span.events[i];
+            (*out_count)++;
+        }
+    return *out_count == 1 ? found : NULL;
+}
+
+/* A member and its place; `members` of one archive sorted by path, then place. */
+struct placed {
+    const Exhibit__ArchiveMember *member;
+    size_t place;
+};
+
+struct listing {
+    struct placed *members; /* heap */
+    size_t count;
+    size_t at; /* the first that was not compared yet */
+};
+
+static void listing_done(struct listing *listing)
+{
+    free(listing->members);
+}
+
+static int compare_placed(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    int order = compare_bytes(&a->member->path, &b->member->path);
+
+    return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+static int listing_make(const Exhibit__Artifact *artifact, struct listing *out, struct err *err)
+{
+    size_t count = artifact == NULL ? 0 : artifact->n_members;
+
+    out->members = calloc(count + 1, sizeof *out->members);
+    if (out->members == NULL)
+        return err_set_errno(err, "memory for %zu members", count);
+    for (size_t i = 0; i < count; i++)
+        out->members[i] = (struct placed){artifact->members[i], i};
+    out->count = count;
+    qsort(out->members, count, sizeof *out->members, compare_placed);
+    return 0;
+}
+
+/* The members of a path, which may be none. What comes before it is passed over. */
+static struct listing take_member_path(struct listing *from, const ProtobufCBinaryData *path)
+{
+    struct listing group;
+
+    while (from->at < from->count && compare_bytes(&from->members[from->at].member->path, path) < 0)
+        from->at++;
+    group = (struct listing){.members = from->members + from->at};
+    while (from->at < from->count && compare_bytes(&from->members[from->at].member->path, path) == 0) {
+        from->at++;
+        group.count++;
+    }
+    return group;
+}
+
+static bool same_group(const struct listing *a, const struct listing *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!same_member(a->members[i].member, b->members[i].member))
+            return false;
+    return true;
+}
+
+/* The lower of the next paths of two listings. NULL: both are at their ends. */
+static const ProtobufCBinaryData *next_path(const struct listing *a, const struct listing *b)
+{
+    const ProtobufCBinaryData *left = a->at < a->count ? &a->members[a->at].member->path : NULL;
+    const ProtobufCBinaryData *right = b->at < b->count ? &b->members[b->at].member->path : NULL;
+
+    if (left == NULL || right == NULL)
+        return left == NULL ? right : left;
+    return compare_bytes(left, right) <= 0 ? left : right;
+}
+
+int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact *again, const Exhibit__Artifact *strict,
+                     bool by_bytes, struct archive_difference *out, struct err *err)
+{
+    __attribute__((cleanup(listing_done))) struct listing a = {0};
+    __attribute__((cleanup(listing_done))) struct listing b = {0};
+    __attribute__((cleanup(listing_done))) struct listing s = {0};
+    const ProtobufCBinaryData *path;
+
+    *out = (struct archive_difference){0};
+    if (listing_make(baseline, &a, err) < 0 || listing_make(again, &b, err) < 0 || listing_make(strict, &s, err) < 0)
+        return err->code;
+    while ((path = next_path(&a, &s)) != NULL) {
+        struct listing in_a = take_member_path(&a, path), in_b = take_member_path(&b, path),
+                       in_s = take_member_path(&s, path);
+        bool excused = again != NULL && !same_group(&in_a, &in_b);
+
+        if (!excused && !same_group(&in_a, &in_s)) {
+            *out = (struct archive_difference){"a member differs", path};
+            return 0;
+        }
+    }
+    if (by_bytes && compare_bytes(&baseline->sha256, &strict->sha256) != 0 &&
+        (again == NULL || compare_bytes(&baseline->sha256, &again->sha256) == 0))
+        out->what = "the bytes differ";
+    return 0;
+}
+
+static int compare_artifacts(const void *left, const void *right)
+{
+    const Exhibit__Event *a = *(const Exhibit__Event *const *)left, *b = *(const Exhibit__Event *const *)right;
+    int order = compare_bytes(&a->artifact->path, &b->artifact->path);
+
+    return order != 0 ? order : (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+int archives_of_run(const struct facts *facts, const struct oracle_case *expected, const struct run *run,
+                    const Exhibit__Event ***out, size_t *out_count, struct err *err)
+{
+    struct span span = tables_of_run(&facts->tables, EXHIBIT__EVENT__WHAT_ARTIFACT, run->number);
+    AUTO_FREE const Exhibit__Event **found = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < span.count; i++) {
+        bool matches = false;
+
+        for (size_t j = 0; j < expected->archive_count && !matches; j++)
+            matches = archive_matches(expected->archives[j].path, &span.events[i]->artifact->path);
+        if (matches && table_add(&found, &count, &span.events[i], sizeof span.events[i], err) < 0)
+            return err->code;
+    }
+    if (count > 0)
+        qsort(found, count, sizeof *found, compare_artifacts);
+    *out = take_ptr(&found);
+    *out_count = count;
+    return 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * Archives that runs left behind (DECISION 6.3, 6.4).
+ */
+#pragma once
+
+#include "formats/oracle.h"
+#include "replay/derive.h"
+
+/*
+ * Lists every kept archive of the recording anew from its bytes. ERR_MISMATCH: what was recorded of its members is not
+ * so, or it is no archive. Else as source->read_object.
+ */
+int archives_check(const struct facts *facts, struct err *err);
+
+/* Whether a path matches an oracle's pattern: a '*' in its last part stands for any bytes but '/'. */
+bool archive_matches(const char *pattern, const ProtobufCBinaryData *path);
+
+/* The only artifact of a run that matches. NULL: none, or more than one. *out_count is how many. */
+const Exhibit__Event *archive_only(const struct facts *facts, const struct run *run, const char *pattern,
+                                   size_t *out_count);
+
+/* A difference between archives; `path` is borrowed from an event. */
+struct archive_difference {
+    const char *what;                /* NULL: none. Static */
+    const ProtobufCBinaryData *path; /* of the member; NULL: it is none of one member */
+};
+
+/*
+ * Compares the archives of baseline and strict under DECISION 6.4; `again` is that of the second baseline, NULL where
+ * there is none that counts. ERR_SYSTEM: out of memory.
+ */
+int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact *again, const Exhibit__Artifact *strict,
+                     bool by_bytes, struct archive_difference *out, struct err *err);
+
+/*
+ * The artifacts of a run that match any archive of the oracle's case, sorted by path, each once: a heap array of
+ * *out_count events, which the caller frees (NULL where there is none). ERR_SYSTEM: out of memory.
+ */
+int archives_of_run(const struct facts *facts, const struct oracle_case *expected, const struct run *run,
+                    const Exhibit__Event ***out, size_t *out_count, struct err *err);

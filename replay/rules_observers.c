@@ -1,0 +1,198 @@
+/*
+ * complete.observers, complete.controls, complete.spoke, complete.outcomes: whether a trial's silence says anything.
+ */
+#include "replay/rules.h"
+#include "replay/words.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Whether the run is one of a trial that the oracle names. */
+static bool is_of_trial(const struct judged *judged, uint32_t number)
+{
+    for (size_t i = 0; i < judged->facts->tables.run_count; i++) {
+        const struct run *run = judged->facts->tables.runs[i];
+
+        if (run->number != number || run->start->kind != EXHIBIT__RUN_KIND__RUN_TRIAL)
+            continue;
+        for (size_t j = 0; j < judged->oracle->trial_count; j++)
+            if (strcmp(judged->oracle->trials[j].name, run->start->name) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void check_lost(const struct judged *judged, struct finding *out)
+{
+    struct span lost = tables_of_kind(&judged->facts->tables, EXHIBIT__EVENT__WHAT_LOST);
+    struct span drops = tables_of_kind(&judged->facts->tables, EXHIBIT__EVENT__WHAT_DROPS);
+
+    for (size_t i = 0; i < lost.count; i++) {
+        if (lost.events[i]->run != 0 && !is_of_trial(judged, lost.events[i]->run))
+            continue;
+        finding_tell(out, "an observer lost events");
+        finding_event(out, lost.events[i]->seq);
+    }
+    for (size_t i = 0; i < drops.count; i++)
+        if (drops.events[i]->drops->count != 0) {
+            finding_tell(out, "a listener dropped %" PRIu64, drops.events[i]->drops->count);
+            finding_event(out, drops.events[i]->seq);
+        }
+}
+
+/* Whether both listeners were asked for their drops in the run. */
+static void check_drops(const struct judged *judged, const struct run *run, struct finding *out)
+{
+    static const Exhibit__Protocol protocols[] = {EXHIBIT__PROTOCOL__PROTOCOL_TCP, EXHIBIT__PROTOCOL__PROTOCOL_UDP};
+    struct span drops = tables_of_run(&judged->facts->tables, EXHIBIT__EVENT__WHAT_DROPS, run->number);
+
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++) {
+        bool seen = false;
+
+        for (size_t j = 0; j < drops.count; j++)
+            seen |= drops.events[j]->drops->protocol == protocols[i];
+        if (seen)
+            continue;
+        finding_tell(out, "trial %s, strict: the drops of the %s listener were not read", run->start->name,
+                     protocols[i] == EXHIBIT__PROTOCOL__PROTOCOL_TCP ? "tcp" : "udp");
+        finding_row(out, run, 0, 0);
+    }
+}
+
+static bool is_alive_at(const Exhibit__Event *step, const struct identity *identity)
+{
+    for (size_t i = 0; i < step->step->n_alive; i++)
+        if (step->step->alive[i]->pid == identity->pid && step->step->alive[i]->start_time == identity->start_time)
+            return true;
+    return false;
+}
+
+static void check_role(const struct judged *judged, const struct run *run, int role, struct finding *out)
+{
+    const struct identity *identity = &run->derived->roles[role];
+    const char *what = NULL;
+    uint64_t seq = identity->first_seq;
+
+    if (identity->contested) {
+        what = "has two identities";
+    } else if (!identity->found) {
+        if (!judged->oracle->identities_required && run_row_count(run, role) > 0)
+            return;
+        what = "has no identity";
+    } else if (!identity->gone) {
+        what = "was not seen to be gone";
+    } else if (run->first_step != NULL && !is_alive_at(run->first_step, identity)) {
+        what = "was not alive at the first step";
+        seq = run->first_step->seq;
+    }
+    if (what == NULL)
+        return;
+    finding_tell(out, "trial %s, strict: %s %s", run->start->name, word_of_role(role), what);
+    finding_event(out, seq != 0 ? seq : run->event->seq);
+}
+
+int rule_observers(const struct judged *judged, struct finding *out, struct err *err)
+{
+    (void)err;
+    check_lost(judged, out);
+    for (size_t i = 0; i < judged->oracle->trial_count; i++) {
+        const struct trial *trial = &judged->trials[i];
+
+        if (trial->strict == NULL)
+            continue;
+        check_drops(judged, trial->strict, out);
+        for (int role = 1; role < ROLE_ROOM; role++)
+            if (trial->expected->roles[role])
+                check_role(judged, trial->strict, role, out);
+    }
+    return 0;
+}
+
+/* The attempt of (role, round 1, effect). NULL: none. */
+static const struct attempt *first_attempt(const struct run *run, int role, enum effect effect)
+{
+    for (size_t i = 0; i < run->derived->attempt_count; i++) {
+        const struct attempt *attempt = &run->derived->attempts[i];
+
+        if (attempt->row->role == role && attempt->row->round == 1 && attempt->effect == effect)
+            return attempt;
+    }
+    return NULL;
+}
+
+/* Whether one effect of one role was seen to succeed in a control. */
+static void check_control(const struct run *run, int role, const char *name, struct finding *out)
+{
+    int effect = effect_of_word(name, strlen(name));
+    const struct attempt *attempt = effect < 0 ? NULL : first_attempt(run, role, (enum effect)effect);
+    const char *what = NULL;
+
+    if (attempt == NULL)
+        what = "was not tried";
+    else if (attempt->row->contested)
+        what = "is contested";
+    else if (attempt->told.kind != TOLD_OK)
+        what = "did not succeed";
+    else if (!attempt->own_evidence)
+        what = "was not seen by the host";
+    else if ((effect == EFFECT_READ || effect == EFFECT_READ_LINK) &&
+             run->derived->file_event_seq[effect_target((enum effect)effect)] == 0)
+        what = "was not seen on the canary";
+    if (what == NULL)
+        return;
+    finding_tell(out, "trial %s, control %" PRIu32 ": %s of %s %s", run->start->name, run->start->repeat, name,
+                 word_of_role(role), what);
+    finding_row(out, run, role, 1);
+}
+
+int rule_controls(const struct judged *judged, struct finding *out, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < judged->oracle->trial_count; i++) {
+        const struct trial *trial = &judged->trials[i];
+
+        for (size_t j = 0; j < trial->expected->effect_count; j++) {
+            for (int role = 1; role < ROLE_ROOM && trial->controls[0] != NULL; role++)
+                if (trial->expected->roles[role])
+                    check_control(trial->controls[0], role, trial->expected->effects[j], out);
+            if (trial->controls[1] != NULL)
+                check_control(trial->controls[1], EXHIBIT__ROLE__ROLE_PARENT, trial->expected->effects[j], out);
+        }
+    }
+    return 0;
+}
+
+int rule_spoke(const struct judged *judged, struct finding *out, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < judged->oracle->trial_count; i++) {
+        const struct trial *trial = &judged->trials[i];
+
+        for (int role = 1; role < ROLE_ROOM && trial->strict != NULL; role++)
+            if (trial->expected->roles[role] && run_row_count(trial->strict, role) == 0) {
+                finding_tell(out, "trial %s, strict: %s left no row", trial->expected->name, word_of_role(role));
+                finding_row(out, trial->strict, 0, 0);
+            }
+    }
+    return 0;
+}
+
+int rule_outcomes(const struct judged *judged, struct finding *out, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < judged->oracle->trial_count; i++) {
+        const struct run *run = judged->trials[i].strict;
+
+        for (size_t j = 0; run != NULL && j < run->derived->attempt_count; j++) {
+            const struct attempt *attempt = &run->derived->attempts[j];
+
+            if (attempt->outcome != OUTCOME_UNDETERMINED)
+                continue;
+            finding_tell(out, "trial %s, strict: %s of %s, round %" PRIu32 ", is undetermined%s", run->start->name,
+                         word_of_effect((int)attempt->effect), word_of_role(attempt->row->role), attempt->row->round,
+                         attempt->row->contested ? " (its copies differ)" : "");
+            finding_row(out, run, attempt->row->role, attempt->row->round);
+        }
+    }
+    return 0;
+}

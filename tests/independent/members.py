@@ -1,0 +1,47 @@
+"""Lists a kept tar archive again, by another reader than the recorder's, and compares it with the recorded members."""
+import hashlib
+import io
+import stat
+import tarfile
+
+from pack import Refused
+
+LIMIT_ARTIFACT = 64 << 20
+LIMIT_CONTENT = 1 << 30
+TYPES = {tarfile.REGTYPE: stat.S_IFREG, tarfile.AREGTYPE: stat.S_IFREG, tarfile.DIRTYPE: stat.S_IFDIR,
+         tarfile.SYMTYPE: stat.S_IFLNK}
+
+
+def listed(content):
+    """(path, type, mode, size, digest, mtime, link) of each plain member, None for others; None: not a tar archive."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content), errors="surrogateescape") as archive:
+            return [_member(archive, member) for member in archive]
+    except (tarfile.TarError, EOFError, OSError, ValueError):
+        return None
+
+
+def _member(archive, member):
+    if member.type not in TYPES or member.size > LIMIT_CONTENT:
+        return None
+    digest = b""
+    if member.isreg():
+        digest = hashlib.sha256(archive.extractfile(member).read()).digest()
+    return (member.name.encode(errors="surrogateescape"), TYPES[member.type], member.mode & 0o7777,
+            member.size if member.isreg() else 0, digest, int(member.mtime),
+            member.linkname.encode(errors="surrogateescape") if member.issym() else b"")
+
+
+def check(bundle):
+    """Compares every kept archive that is a tar, packed or not, with what the recorder listed."""
+    for event in bundle.events:
+        artifact = event.artifact
+        if event.WhichOneof("what") != "artifact" or not artifact.kept or not artifact.is_archive:
+            continue
+        found = listed(bundle.pack.read(artifact.sha256, LIMIT_ARTIFACT))
+        if found is None:
+            continue
+        recorded = [(m.path.rstrip(b"/"), m.type, m.mode, m.size_bytes, m.sha256, m.mtime_s, m.link)
+                    for m in artifact.members]
+        if len(found) != len(recorded) or any(mine not in (None, told) for mine, told in zip(found, recorded)):
+            raise Refused("7.4", f"the members of {artifact.path!r} (event {event.seq}) are not those of the archive")

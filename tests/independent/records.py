@@ -1,0 +1,210 @@
+"""What the bytes of a pack mean: streams, the event log, receipt and claim (docs/FORMAT.md sections 6 to 9).
+
+Checks what those sections demand of the records; judges nothing.
+"""
+import hashlib
+
+import schema
+from pack import INPUTS, OBSERVATIONS, Pack, Refused
+
+LIMIT_SEGMENT = 1048576
+LIMIT_EVENT = 1048576
+LIMIT_STREAM = 16 << 30
+LIMIT_RECEIPT, LIMIT_CLAIM, LIMIT_FREEZE = 16 << 20, 64 << 20, 64 << 20
+LIMIT_TARGET = 1048576
+S_IFMT, S_IFREG = 0o170000, 0o100000
+SOURCE_MOMENTS = ("FREEZE_BEFORE", "FREEZE_AFTER_BASELINE", "FREEZE_AFTER_STRICT")
+
+
+def name_of(message, field):
+    """The name of an enumeration's value, as the schema spells it."""
+    kind = message.DESCRIPTOR.fields_by_name[field].enum_type
+    return kind.values_by_number[getattr(message, field)].name
+
+
+class Bundle:
+    """A checked pack with its receipt and events. Raises Refused where a clause does not hold."""
+
+    def __init__(self, path):
+        self.pack = Pack(path)
+        self.referenced = {self.pack.receipt}
+        self.lists = {}
+        self.receipt = self._message("Receipt", self.pack.receipt, LIMIT_RECEIPT, "8.1")
+        if self.receipt.version != 1:
+            raise Refused("8.2", f"a receipt of version {self.receipt.version}")
+        self.claim = None
+        if self.pack.claim is not None:
+            self.claim = self._message("Claim", self.pack.claim, LIMIT_CLAIM, "9.1")
+            if self.claim.version != 1:
+                raise Refused("9.1", f"a claim of version {self.claim.version}")
+        self.events = list(self._events())
+        self._order()
+        self.start = self.events[0].recording_start
+        self._run_order()
+        self._streams_fit_chunks()
+        self._objects()
+
+    def _message(self, name, digest, limit, clause):
+        self.referenced.add(digest)
+        try:
+            return schema.unpack(name, self.pack.read(digest, limit))
+        except KeyError:
+            raise Refused(clause, f"no observation object {digest.hex()}, a {name}") from None
+        except schema.NotPlain as error:
+            raise Refused("6.3", f"{name} {digest.hex()}: {error}") from None
+
+    def pieces(self, stream):
+        """The bytes of a stream, segment by segment. Its digest is checked when it is first read, by _stream."""
+        for segment in stream.segments:
+            yield self.pack.read(segment.sha256, LIMIT_SEGMENT)
+
+    def whole(self, stream):
+        """All bytes of a stream that is known to be small."""
+        return b"".join(self.pieces(stream))
+
+    def _stream(self, stream, what):
+        digest, total = hashlib.sha256(), 0
+        for segment in stream.segments:
+            if not 1 <= segment.size_bytes <= LIMIT_SEGMENT:
+                raise Refused("6.1", f"{what}: a segment of {segment.size_bytes} bytes")
+            if not self.pack.has(segment.sha256) or self.pack.size_of(segment.sha256) != segment.size_bytes:
+                raise Refused("6.1", f"{what}: a segment is no observation object of its size")
+            self.referenced.add(segment.sha256)
+            digest.update(self.pack.read(segment.sha256, LIMIT_SEGMENT))
+            total += segment.size_bytes
+            if total > LIMIT_STREAM:
+                raise Refused("6.2", f"{what}: more than 16 GiB")
+        if total != stream.size_bytes:
+            raise Refused("6.2", f"{what}: segments of {total} bytes in a stream of {stream.size_bytes}")
+        if digest.digest() != stream.sha256:
+            raise Refused("6.2", f"{what}: the stream has another digest")
+
+    def _events(self):
+        self._stream(self.receipt.events, "the event log")
+        left, place = bytearray(), 0
+        for piece in self.pieces(self.receipt.events):
+            left += piece
+            at = 0
+            while (event := self._event(left, at, place)) is not None:
+                yield event[0]
+                at = event[1]
+            del left[:at]
+            place += at
+        if left:
+            raise Refused("7.1", f"the event log ends within an event, at {place}")
+
+    def _event(self, left, at, place):
+        """The event at `at` and the place behind it, or None where more bytes are needed."""
+        ends = next((i for i in range(at, min(at + 10, len(left))) if left[i] < 0x80), None)
+        if ends is None:
+            if len(left) - at >= 10:
+                raise Refused("7.1", f"no length of an event at {place + at}")
+            return None
+        try:
+            size, begin = schema.varint(left, at, ends + 1)
+            if not 1 <= size <= LIMIT_EVENT:
+                raise Refused("7.1", f"an event of {size} bytes at {place + at}")
+            if len(left) < begin + size:
+                return None
+            return schema.unpack("Event", bytes(left[begin:begin + size])), begin + size
+        except schema.NotPlain as error:
+            raise Refused("6.3", f"the event at {place + at} of the log: {error}") from None
+
+    def _order(self):
+        before = 0
+        for number, event in enumerate(self.events, 1):
+            what = event.WhichOneof("what")
+            if event.seq != number:
+                raise Refused("7.2", f"event {number} has seq {event.seq}")
+            if event.at_ns < before:
+                raise Refused("7.2", f"event {number} is earlier than the one before")
+            if what is None:
+                raise Refused("7.4", f"event {number} is of no kind")
+            if (what == "recording_start") != (number == 1):
+                raise Refused("7.4", f"event {number} is {what}: recording_start is the first of all, and once")
+            if what == "recording_end" and number != len(self.events):
+                raise Refused("7.4", f"event {number} is recording_end and not the last")
+            before = event.at_ns
+        if not self.events:
+            raise Refused("7.4", "there is no event")
+        if self.events[0].recording_start.run_id != self.receipt.run_id:
+            raise Refused("8.1", "the receipt's run id is not that of recording_start")
+
+    def _run_order(self):
+        started, identities = set(), set()
+        for event in self.events:
+            if event.WhichOneof("what") == "run_start":
+                start = event.run_start
+                identity = (start.kind, start.name, start.mode, start.repeat)
+                if event.run == 0 or event.run in started or identity in identities:
+                    raise Refused("DECISION 1.1", f"a second RunStart of run {event.run} ({start.name})")
+                started.add(event.run)
+                identities.add(identity)
+            elif event.run and event.run not in started:
+                raise Refused("7.3", f"event {event.seq} of run {event.run} comes before its RunStart")
+
+    def _streams_fit_chunks(self):
+        sizes, ended = {}, set()
+        for event in self.events:
+            if event.WhichOneof("what") == "chunk":
+                key = (event.run, event.chunk.stream)
+                if event.chunk.offset_bytes != sizes.get(key, 0) or key in ended or not event.chunk.size_bytes:
+                    raise Refused("7.4", f"the chunk of event {event.seq} does not follow the one before")
+                sizes[key] = event.chunk.offset_bytes + event.chunk.size_bytes
+            elif event.WhichOneof("what") == "stream_end":
+                key = (event.run, event.stream_end.stream)
+                if key in ended:
+                    raise Refused("7.4", f"a second end of a stream, event {event.seq}")
+                ended.add(key)
+                if not event.stream_end.HasField("content"):
+                    raise Refused("7.4", f"a stream's end without its content, event {event.seq}")
+                self._stream(event.stream_end.content, f"the stream of event {event.seq}")
+                if sizes.get(key, 0) != event.stream_end.content.size_bytes:
+                    raise Refused("7.4", f"chunks of {sizes.get(key, 0)} bytes in the stream of event {event.seq}")
+            elif event.WhichOneof("what") == "run_start" and event.run_start.HasField("stdin_stream"):
+                self._stream(event.run_start.stdin_stream, f"the stdin of event {event.seq}")
+
+    def _needed(self, digest, event):
+        if not self.pack.has(digest):
+            raise Refused("7.9", f"event {event.seq} names {digest.hex() or 'no digest'}, no observation object")
+        self.referenced.add(digest)
+
+    def freeze_list(self, digest):
+        """The entries of a FreezeList that an event named."""
+        if digest not in self.lists:
+            entries = self._message("FreezeList", digest, LIMIT_FREEZE, "7.5").entries
+            paths = [entry.path for entry in entries]
+            if not paths or paths[0] != b"" or any(a >= b for a, b in zip(paths, paths[1:])):
+                raise Refused("7.5", f"the entries of FreezeList {digest.hex()} do not ascend from an empty path")
+            self.lists[digest] = entries
+        return self.lists[digest]
+
+    def _objects(self):
+        """FORMAT 7.8 and 7.9: what events name is there, and what is there is named."""
+        inputs = set()
+        for event in self.events:
+            what = event.WhichOneof("what")
+            if what == "recording_start":
+                for digest in (self.start.plan_sha256, self.start.oracle_sha256):
+                    self._needed(digest, event)
+                if self.start.policy_sha256:
+                    self._needed(self.start.policy_sha256, event)
+            elif what == "freeze":
+                self._needed(event.freeze.list_sha256, event)
+                entries = self.freeze_list(event.freeze.list_sha256)
+                if name_of(event.freeze, "moment") == "FREEZE_BEFORE":
+                    inputs.update(e.sha256 for e in entries if e.mode & S_IFMT == S_IFREG)
+            elif what == "target_state" and event.target_state.content_sha256:
+                self._needed(event.target_state.content_sha256, event)
+                if name_of(event.target_state, "target") == "TARGET_FOLDER":
+                    self.freeze_list(event.target_state.content_sha256)
+            elif what == "artifact" and event.artifact.kept:
+                self._needed(event.artifact.sha256, event)
+        if self.pack.claim is not None:
+            self.referenced.add(self.pack.claim)
+        for digest in self.pack.parts[OBSERVATIONS].objects:
+            if digest not in self.referenced:
+                raise Refused("7.9", f"observation object {digest.hex()} belongs to nothing")
+        for digest in self.pack.parts[INPUTS].objects:
+            if digest not in inputs:
+                raise Refused("7.8", f"input object {digest.hex()} is in no first freeze")

@@ -1,0 +1,135 @@
+/*
+ * After confine_self a process can read what is open and print, and nothing else. Tried in a child of its own each
+ * time.
+ */
+#include "replay/confine_self.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int file_fd;
+
+/* Each returns whether the call was refused. */
+static bool open_is_refused(void)
+{
+    return open("/etc/passwd", O_RDONLY | O_CLOEXEC) < 0 && (errno == EPERM || errno == EACCES);
+}
+
+static bool create_is_refused(void)
+{
+    return open("/tmp/exhibit-confined", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) < 0 && errno == EPERM;
+}
+
+static bool write_elsewhere_is_refused(void)
+{
+    return write(file_fd, "x", 1) < 0 && errno == EPERM;
+}
+
+static bool socket_is_refused(void)
+{
+    return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) < 0 && errno == EPERM;
+}
+
+static bool fork_is_refused(void)
+{
+    return fork() < 0 && errno == EPERM;
+}
+
+static bool exec_is_refused(void)
+{
+    char *const argv[] = {(char *)"true", NULL};
+
+    return execve("/bin/true", argv, NULL) < 0 && errno == EPERM;
+}
+
+static bool ptrace_is_refused(void)
+{
+    return syscall(SYS_ptrace, 0, 0, 0, 0) < 0 && errno == EPERM;
+}
+
+static bool kill_is_refused(void)
+{
+    return kill(getppid(), 0) < 0 && errno == EPERM;
+}
+
+static bool code_is_refused(void)
+{
+    return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EPERM;
+}
+
+/* What is needed goes on. */
+static bool reading_goes_on(void)
+{
+    char byte;
+    struct stat state;
+    void *memory = malloc(32 << 20);
+    bool done = pread(file_fd, &byte, 1, 0) == 1 && fstat(file_fd, &state) == 0 && memory != NULL &&
+                write(STDERR_FILENO, "", 0) == 0;
+
+    free(memory);
+    return done;
+}
+
+/* Whether `check` holds in a child that confined itself. */
+static bool holds_confined(bool (*check)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct confinement done;
+
+        confine_self(&done);
+        _exit(!(done.seccomp && check()));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void a_confined_process_can_do_nothing_but_read_and_print(void **state)
+{
+    char name[] = "/tmp/exhibit-replay.XXXXXX";
+
+    (void)state;
+    if (EXHIBIT_SANITIZED)
+        skip();
+    file_fd = mkstemp(name);
+    assert_true(file_fd >= 0);
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(write(file_fd, "x", 1), 1);
+    assert_true(holds_confined(reading_goes_on));
+    assert_true(holds_confined(open_is_refused));
+    assert_true(holds_confined(create_is_refused));
+    assert_true(holds_confined(write_elsewhere_is_refused));
+    assert_true(holds_confined(socket_is_refused));
+    assert_true(holds_confined(fork_is_refused));
+    assert_true(holds_confined(exec_is_refused));
+    assert_true(holds_confined(ptrace_is_refused));
+    assert_true(holds_confined(kill_is_refused));
+    assert_true(holds_confined(code_is_refused));
+    assert_int_equal(close(file_fd), 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_confined_process_can_do_nothing_but_read_and_print),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

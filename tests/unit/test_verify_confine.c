@@ -1,0 +1,107 @@
+/*
+ * The verifier's own confinement, tried from within: a child enters it and tells by its exit status what went wrong.
+ */
+#include "verify/confine_self.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Runs `tries` in a confined child; gives the number of the first that was not as it should be, 0: none. */
+static int confined(int (*tries)(void), const char *source)
+{
+    pid_t pid = fork();
+    int status;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int source_fd = source == NULL ? -1 : open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        char warning[256];
+
+        verify_confine_self(source_fd, warning, sizeof warning);
+        _exit(warning[0] != '\0' ? 99 : tries());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int try_to_get_out(void)
+{
+    static char program[] = "/bin/true";
+    char *const argv[] = {program, NULL};
+
+    if (open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0 || errno != EACCES)
+        return 1;
+    if (open("/tmp/verify-confined", O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 || errno != EPERM)
+        return 2;
+    if (open("/dev/null", O_RDWR | O_CLOEXEC) >= 0 || errno != EPERM)
+        return 3;
+    if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != EPERM)
+        return 4;
+    if (fork() >= 0 || errno != EPERM)
+        return 5;
+    if (execv(argv[0], argv) == 0 || errno != EPERM)
+        return 6;
+    if (unlink("/tmp/verify-confined") == 0 || errno != EPERM)
+        return 7;
+    return 0;
+}
+
+static int try_to_read_archives_names(void)
+{
+    return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0) == (locale_t)0;
+}
+
+static int try_the_source(void)
+{
+    if (open("/etc/passwd", O_RDONLY | O_CLOEXEC) < 0)
+        return 1;
+    if (open("/proc/self/maps", O_RDONLY | O_CLOEXEC) >= 0)
+        return 2;
+    return open("/etc/passwd", O_WRONLY | O_CLOEXEC) >= 0 ? 3 : 0;
+}
+
+static void nothing_can_be_opened_started_or_reached(void **state)
+{
+    (void)state;
+    if (EXHIBIT_SANITIZED)
+        skip();
+    assert_int_equal(confined(try_to_get_out, NULL), 0);
+}
+
+static void the_locale_of_archive_names_stays_at_hand(void **state)
+{
+    (void)state;
+    assert_int_equal(confined(try_to_read_archives_names, NULL), 0);
+}
+
+static void the_source_can_be_read_and_nothing_else(void **state)
+{
+    (void)state;
+    if (EXHIBIT_SANITIZED)
+        skip();
+    assert_int_equal(confined(try_the_source, "/etc"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_can_be_opened_started_or_reached),
+        cmocka_unit_test(the_locale_of_archive_names_stays_at_hand),
+        cmocka_unit_test(the_source_can_be_read_and_nothing_else),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+/*
+ * Reachability: a bit for each object of the pack, set when a record names it.
+ */
+#include "verify/integrity.h"
+
+#include "base/cleanup.h"
+#include "formats/message.h"
+#include "formats/stream.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct integrity {
+    struct pack *pack;
+    const Exhibit__Receipt *receipt;
+    const struct plan *plan;
+    struct findings *findings;
+    uint8_t *named[3]; /* by part; a bit for each object */
+    uint64_t seq;      /* of the event being followed; 0: the receipt itself */
+};
+
+/* Where a digest stands among a part's objects, or -1. */
+static int64_t integrity_index(const struct pack *pack, enum pack_part part, const uint8_t *digest)
+{
+    uint32_t low = 0, high = pack_object_count(pack, part);
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        struct pack_object object = pack_object_at(pack, part, middle);
+        int order = memcmp(object.digest.bytes, digest, DIGEST_BYTES);
+
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+/* Marks an object as named. True: it is there and was not named before. */
+static bool integrity_mark(struct integrity *integrity, enum pack_part part, const ProtobufCBinaryData *digest,
+                           const char *what)
+{
+    int64_t index;
+    bool before;
+
+    if (digest->len != DIGEST_BYTES) {
+        finding_add(integrity->findings, "event %" PRIu64 ": the digest of %s is not of %d bytes", integrity->seq, what,
+                    DIGEST_BYTES);
+        return false;
+    }
+    index = integrity_index(integrity->pack, part, digest->data);
+    if (index < 0) {
+        char hex[2 * DIGEST_BYTES + 1];
+
+        hex_encode(digest->data, DIGEST_BYTES, hex);
+        finding_add(integrity->findings, "event %" PRIu64 ": %s is missing: there is no object %s", integrity->seq,
+                    what, hex);
+        return false;
+    }
+    before = (integrity->named[part][index / 8] >> (index % 8)) & 1;
+    integrity->named[part][index / 8] |= (uint8_t)(1u << (index % 8));
+    return !before;
+}
+
+static void integrity_mark_stream(struct integrity *integrity, const Exhibit__Stream *stream, const char *what)
+{
+    for (size_t i = 0; stream != NULL && i < stream->n_segments; i++)
+        (void)integrity_mark(integrity, PACK_OBSERVATION, &stream->segments[i]->sha256, what);
+}
+
+/* FORMAT 7.8. The workspace is always retained; salvage cannot promise any input. */
+static bool integrity_is_retained(const struct integrity *integrity, const char *input)
+{
+    const struct plan *plan = integrity->plan;
+
+    if (integrity->receipt->partial)
+        return false;
+    if (strcmp(input, "workspace") == 0)
+        return true;
+    for (size_t i = 0; plan != NULL && i < plan->input_count; i++)
+        if (plan->inputs[i].retain && strcmp(plan->inputs[i].name, input) == 0)
+            return true;
+    return false;
+}
+
+/* The files of a source's list: kept whole where the plan says so, and then each must be there. */
+static void integrity_mark_files(struct integrity *integrity, const Exhibit__FreezeList *list, const char *input)
+{
+    bool retained = integrity_is_retained(integrity, input);
+
+    for (size_t i = 0; i < list->n_entries; i++) {
+        const Exhibit__FreezeEntry *entry = list->entries[i];
+
+        if (!S_ISREG(entry->mode) || entry->sha256.len != DIGEST_BYTES)
+            continue;
+        if (retained || integrity_index(integrity->pack, PACK_INPUT, entry->sha256.data) >= 0)
+            (void)integrity_mark(integrity, PACK_INPUT, &entry->sha256, "a retained input's file");
+    }
+}
+
+static void integrity_check_list(struct integrity *integrity, const Exhibit__FreezeList *list)
+{
+    for (size_t i = 0; i < list->n_entries; i++) {
+        const Exhibit__FreezeEntry *entry = list->entries[i];
+        const ProtobufCBinaryData *path = &entry->path, *last = i == 0 ? NULL : &list->entries[i - 1]->path;
+        bool digested = S_ISREG(entry->mode) || S_ISLNK(entry->mode);
+        bool fits = entry->sha256.len == 0 || (digested && entry->sha256.len == DIGEST_BYTES);
+        size_t shorter = last == NULL ? 0 : (path->len < last->len ? path->len : last->len);
+        int order = shorter == 0 ? 0 : memcmp(last->data, path->data, shorter);
+
+        if (last == NULL ? path->len > 0 : order > 0 || (order == 0 && last->len >= path->len)) {
+            finding_add(integrity->findings,
+                        "event %" PRIu64 ": the paths of a freeze do not ascend from its root, at entry %zu",
+                        integrity->seq, i + 1);
+            return;
+        }
+        if (!fits) {
+            finding_add(integrity->findings, "event %" PRIu64 ": entry %zu of a freeze has no fitting digest",
+                        integrity->seq, i + 1);
+            return;
+        }
+    }
+}
+
+static int integrity_follow_freeze(struct integrity *integrity, const Exhibit__Freeze *freeze, struct err *err)
+{
+    bool source = freeze->moment == EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE;
+    bool fresh = integrity_mark(integrity, PACK_OBSERVATION, &freeze->list_sha256, "a freeze's list");
+    AUTO_BYTES struct bytes packed = {0};
+    ProtobufCMessage *message = NULL;
+    struct digest digest;
+
+    if ((!fresh && !source) || !digest_from(freeze->list_sha256.data, freeze->list_sha256.len, &digest) ||
+        !pack_find(integrity->pack, PACK_OBSERVATION, &digest, NULL))
+        return 0;
+    if (pack_read(integrity->pack, PACK_OBSERVATION, &digest, LIMIT_FREEZE_BYTES, &packed, err) < 0 ||
+        message_unpack(&exhibit__freeze_list__descriptor, packed.data, packed.size_bytes, &message, err) < 0)
+        return err_wrap(err, "event %" PRIu64 ", a freeze's list", integrity->seq);
+    if (fresh)
+        integrity_check_list(integrity, (const Exhibit__FreezeList *)message);
+    if (source)
+        integrity_mark_files(integrity, (const Exhibit__FreezeList *)message, freeze->input);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return 0;
+}
+
+static void integrity_follow_start(struct integrity *integrity, const Exhibit__RecordingStart *start)
+{
+    (void)integrity_mark(integrity, PACK_OBSERVATION, &start->plan_sha256, "the plan");
+    (void)integrity_mark(integrity, PACK_OBSERVATION, &start->oracle_sha256, "the oracle");
+    if (start->policy_sha256.len > 0)
+        (void)integrity_mark(integrity, PACK_OBSERVATION, &start->policy_sha256, "the policy");
+}
+
+static int integrity_follow(void *context, const Exhibit__Event *event, struct err *err)
+{
+    struct integrity *integrity = context;
+
+    integrity->seq = event->seq;
+    switch (event->what_case) {
+    case EXHIBIT__EVENT__WHAT_RECORDING_START:
+        integrity_follow_start(integrity, event->recording_start);
+        return 0;
+    case EXHIBIT__EVENT__WHAT_FREEZE:
+        return integrity_follow_freeze(integrity, event->freeze, err);
+    case EXHIBIT__EVENT__WHAT_RUN_START:
+        integrity_mark_stream(integrity, event->run_start->stdin_stream, "a segment of a run's stdin");
+        return 0;
+    case EXHIBIT__EVENT__WHAT_STREAM_END:
+        integrity_mark_stream(integrity, event->stream_end->content, "a segment of a stream");
+        return 0;
+    case EXHIBIT__EVENT__WHAT_TARGET_STATE:
+        if (event->target_state->content_sha256.len > 0)
+            (void)integrity_mark(integrity, PACK_OBSERVATION, &event->target_state->content_sha256,
+                                 "a target's content");
+        return 0;
+    case EXHIBIT__EVENT__WHAT_ARTIFACT:
+        if (event->artifact->kept)
+            (void)integrity_mark(integrity, PACK_OBSERVATION, &event->artifact->sha256, "a kept artifact");
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static void integrity_refute_unnamed(struct integrity *integrity)
+{
+    static const char *const parts[] = {"", "observation", "input"};
+
+    for (enum pack_part part = PACK_OBSERVATION; part <= PACK_INPUT; part++) {
+        for (uint32_t i = 0; i < pack_object_count(integrity->pack, part); i++) {
+            char hex[2 * DIGEST_BYTES + 1];
+
+            if ((integrity->named[part][i / 8] >> (i % 8)) & 1)
+                continue;
+            hex_encode(pack_object_at(integrity->pack, part, i).digest.bytes, DIGEST_BYTES, hex);
+            finding_add(integrity->findings, "unreferenced object: no record names the %s %s", parts[part], hex);
+        }
+    }
+}
+
+static int integrity_walk(struct integrity *integrity, struct err *err)
+{
+    struct digest receipt = pack_receipt(integrity->pack), claim;
+    int code;
+
+    (void)integrity_mark(integrity, PACK_OBSERVATION, &(ProtobufCBinaryData){DIGEST_BYTES, receipt.bytes},
+                         "the receipt");
+    if (pack_claim(integrity->pack, &claim))
+        (void)integrity_mark(integrity, PACK_OBSERVATION, &(ProtobufCBinaryData){DIGEST_BYTES, claim.bytes},
+                             "the claim");
+    integrity_mark_stream(integrity, integrity->receipt->events, "a segment of the event log");
+    code = events_read(integrity->pack, integrity->receipt->events, integrity_follow, integrity, err);
+    if (code < 0)
+        return finding_of_error(integrity->findings, "the event log", err);
+    integrity_refute_unnamed(integrity);
+    return 0;
+}
+
+int integrity_of_objects(struct pack *pack, const Exhibit__Receipt *receipt, const struct plan *plan,
+                         struct findings *findings, struct err *err)
+{
+    struct integrity integrity = {.pack = pack, .receipt = receipt, .plan = plan, .findings = findings};
+    int code = 0;
+
+    for (enum pack_part part = PACK_OBSERVATION; part <= PACK_INPUT; part++) {
+        integrity.named[part] = calloc(pack_object_count(pack, part) / 8 + 1, 1);
+        if (integrity.named[part] == NULL)
+            code = err_set(err, ERR_SYSTEM, "out of memory");
+    }
+    if (code == 0)
+        code = integrity_walk(&integrity, err);
+    free(integrity.named[PACK_OBSERVATION]);
+    free(integrity.named[PACK_INPUT]);
+    return code;
+}

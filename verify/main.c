@@ -1,0 +1,137 @@
+/*
+ * exhibit-verify: checks a bundle offline and says what its decision is worth. Opens what it was told to, gives up all
+ * else, and only then reads what others wrote.
+ */
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "formats/oracle.h"
+#include "verify/args.h"
+#include "verify/confine_self.h"
+#include "verify/report.h"
+#include "verify/verdict.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    EXIT_VERIFIED = 0,
+    EXIT_REFUTED = 1,
+    EXIT_USAGE = 2,
+    EXIT_INCOMPLETE = 3,
+    EXIT_NOT_GO = 4,
+    EXIT_COULD_NOT = 5,
+};
+
+#define LARGE_BYTES (256ll << 20) /* a bundle that takes long enough for a word meanwhile */
+
+static int verify_complain(const char *file, const struct err *err, int status)
+{
+    (void)fprintf(stderr, "exhibit-verify: %s%s%s\n", file == NULL ? "" : file, file == NULL ? "" : ": ", err->text);
+    return status;
+}
+
+static int verify_open_bundle(const char *path, int *out_fd, struct err *err)
+{
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat stat;
+
+    if (fd < 0)
+        return err_set_errno(err, "could not open");
+    if (fstat(fd, &stat) < 0)
+        return err_set_errno(err, "could not look at it");
+    if (!S_ISREG(stat.st_mode))
+        return err_set(err, ERR_SYSTEM, "not a regular file");
+    if (stat.st_size >= LARGE_BYTES && isatty(STDERR_FILENO))
+        (void)fprintf(stderr, "exhibit-verify: checking %" PRId64 " MiB\n", (int64_t)(stat.st_size >> 20));
+    *out_fd = take_fd(&fd);
+    return 0;
+}
+
+static int verify_read_oracle(const char *path, struct oracle *out, struct err *err)
+{
+    AUTO_BYTES struct bytes text = {0};
+
+    if (file_read_path(AT_FDCWD, path, 0, LIMIT_YAML_BYTES, &text, err) < 0)
+        return err->code;
+    return oracle_parse(path, text.data, text.size_bytes, out, err);
+}
+
+/* What the verdict means for the caller, the first that applies. */
+static int verify_status_of(const struct verify_args *args, const struct verdict *verdict)
+{
+    const Exhibit__Claim *claim = verdict->claim;
+
+    if (verdict->findings.count > 0 || claim == NULL)
+        return EXIT_REFUTED;
+    if (args->require_go && (claim->prospective || strcmp(claim->decision, "GO") != 0))
+        return EXIT_NOT_GO;
+    return strcmp(claim->decision, "INCOMPLETE") == 0 ? EXIT_INCOMPLETE : EXIT_VERIFIED;
+}
+
+static int verify_bundle(const struct verify_args *args, const struct oracle *oracle)
+{
+    AUTO_FD int bundle_fd = -1;
+    AUTO_FD int source_fd = -1;
+    struct verdict_request request = {.oracle = oracle, .source_fd = -1};
+    struct verdict verdict = {0};
+    char warning[256];
+    struct err err = {0};
+    int status;
+
+    if (verify_open_bundle(args->bundle, &bundle_fd, &err) < 0)
+        return verify_complain(args->bundle, &err, EXIT_COULD_NOT);
+    if (args->source != NULL) {
+        source_fd = open(args->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (source_fd < 0) {
+            (void)err_set_errno(&err, "could not open the folder");
+            return verify_complain(args->source, &err, EXIT_COULD_NOT);
+        }
+    }
+    request.bundle_fd = bundle_fd;
+    request.source_fd = source_fd;
+    request.sha256 = args->has_sha256 ? &args->sha256 : NULL;
+    request.policy = args->has_policy ? &args->policy : NULL;
+    verify_confine_self(source_fd, warning, sizeof warning);
+    if (warning[0] != '\0')
+        (void)fprintf(stderr, "exhibit-verify: warning: %s\n", warning);
+    if (verdict_reach(&request, &verdict, &err) < 0) {
+        verdict_done(&verdict);
+        return verify_complain(args->bundle, &err, EXIT_COULD_NOT);
+    }
+    status = verify_status_of(args, &verdict);
+    if (args->json && report_print_json(&verdict, stdout, &err) < 0)
+        status = verify_complain(args->bundle, &err, EXIT_COULD_NOT);
+    if (!args->json)
+        report_print(&verdict, oracle, stdout);
+    if (status == EXIT_REFUTED)
+        (void)fprintf(stderr, "exhibit-verify: %s: refuted: %s\n", args->bundle,
+                      verdict.findings.kept > 0 ? verdict.findings.texts[0] : "no claim can be made");
+    verdict_done(&verdict);
+    return status;
+}
+
+int main(int argc, char *argv[])
+{
+    struct oracle oracle = {0};
+    struct verify_args args;
+    struct err err = {0};
+    int status;
+
+    if (verify_args_parse(argc, argv, &args, &err) < 0)
+        return verify_complain(NULL, &err, EXIT_USAGE);
+    if (args.help)
+        return fputs(verify_args_help(), stdout) == EOF ? EXIT_COULD_NOT : EXIT_VERIFIED;
+    if (args.oracle != NULL && verify_read_oracle(args.oracle, &oracle, &err) < 0) {
+        oracle_done(&oracle);
+        return verify_complain(args.oracle, &err, EXIT_USAGE);
+    }
+    status = verify_bundle(&args, args.oracle == NULL ? NULL : &oracle);
+    oracle_done(&oracle);
+    if (fflush(stdout) == EOF) {
+        (void)err_set_errno(&err, "could not write the verdict");
+        return verify_complain(args.bundle, &err, EXIT_COULD_NOT);
+    }
+    return status;
+}

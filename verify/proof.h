@@ -1,0 +1,169 @@
+/*
+ * The proof: what the evidence states under an oracle, as a claim of this program's own (docs/DECISION.md). Each prover
+ * works on the ledger and on what the probe said, and states what follows; none looks at the recorded claim.
+ */
+#pragma once
+
+#include "formats/oracle.h"
+#include "verify/evidence.h"
+#include "verify/ledger.h"
+#include "verify/spoken.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Derives the claim that the evidence supports under an oracle (borrowed during the call). Owned by the caller: free
+ * with exhibit__claim__free_unpacked. ERR_FORMAT: the receipt is malformed (names the event). ERR_LIMIT. ERR_SYSTEM.
+ * ERR_MISMATCH: content that is named is missing or another.
+ */
+int proof_derive(const struct evidence *evidence, const struct oracle *oracle, Exhibit__Claim **out, struct err *err);
+
+/* ---- for the provers alone ---- */
+
+/* The process of one role in one run (DECISION 4). */
+struct proof_role {
+    bool conflicting;               /* two different identities: it has none */
+    const Exhibit__Event *identity; /* its first identity event; NULL: it has none */
+    const Exhibit__Event *gone;     /* NULL: not seen to be gone */
+};
+
+/* A message of the probe's exact form. */
+struct proof_mark {
+    struct spoken_mark mark;
+    bool udp;
+    const Exhibit__Event *event;
+};
+
+#define PROOF_TARGETS 5 /* by Exhibit__TargetName */
+
+/* What is known of one run, beside the ledger's. */
+struct proof_run {
+    const struct ledger_run *run;
+    const struct spoken *spoken;
+    struct proof_role roles[LEDGER_ROLES];
+    const Exhibit__Event *first_step; /* NULL: none */
+    const Exhibit__Event *last_step;
+    uint8_t *heard[LEDGER_ROLES]; /* owned; by round, a bit for each effect that the host saw itself */
+    uint32_t message_count[2];    /* tcp, udp, of the exact form */
+    bool trace[SPOKEN_EFFECTS];
+    bool explained[SPOKEN_EFFECTS]; /* an attempt of the run has own evidence of it */
+    bool changed[PROOF_TARGETS];
+};
+
+/* One judgement. A prover that runs out of memory or cannot read says so in `err` and `failed`; the others go on. */
+struct proof {
+    const struct evidence *evidence;
+    const struct oracle *oracle;
+    struct ledger ledger;
+    struct spoken *spoken;
+    struct proof_run *runs;   /* in the ledger's order */
+    struct proof_mark *marks; /* sorted by nonce, then by sequence */
+    size_t mark_count;
+    Exhibit__Claim *claim;
+    Exhibit__RuleResult *rule; /* the one that is being judged */
+    unsigned failures;         /* of it */
+    struct err *err;
+    bool failed;
+};
+
+/* Says that the rule being judged does not hold: one sentence part, and where its evidence is. */
+void proof_refute(struct proof *proof, const char *evidence, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Fills `failed` from an error already in proof->err, or with "out of memory". */
+void proof_give_up(struct proof *proof);
+void proof_no_memory(struct proof *proof);
+
+/* Adds a zeroed slot to an array of pointers as protobuf-c keeps them. NULL: out of memory (said). */
+void *proof_slot(struct proof *proof, void *array, size_t *count, size_t size_bytes);
+
+/* The run of a trial or case, or NULL. */
+struct proof_run *proof_find(const struct proof *proof, Exhibit__RunKind kind, const char *name, Exhibit__Mode mode,
+                             uint32_t repeat);
+
+/* Shorthands: the strict run of a trial; whether a run is strict; the effects of a trial's run. */
+struct proof_run *proof_strict(const struct proof *proof, const struct oracle_trial *trial);
+static inline bool proof_is_strict(const struct proof_run *run)
+{
+    return ledger_told(run->run)->mode == EXHIBIT__MODE__MODE_STRICT;
+}
+static inline const Exhibit__ProbeAssignment *proof_assignment(const struct proof_run *run)
+{
+    return ledger_told(run->run)->probe;
+}
+
+/* A time and so many milliseconds, cut at the largest time that there is. */
+static inline uint64_t proof_later(uint64_t at_ns, uint64_t by_ms)
+{
+    uint64_t later_ns;
+
+    return __builtin_add_overflow(at_ns, by_ms * 1000000u, &later_ns) ? UINT64_MAX : later_ns;
+}
+
+/* Writes "NAME/MODE" of a run, and "event N", into a buffer that it returns. */
+struct proof_text {
+    char text[192];
+};
+struct proof_text proof_run_text(const struct proof_run *run);
+struct proof_text proof_event_text(const Exhibit__Event *event);
+struct proof_text proof_row_text(const struct proof_run *run, Exhibit__Role role, uint32_t round);
+
+/* Fills roles, first_step and last_step of each run (DECISION 1.5, 4.1, 4.2). */
+void proof_processes(struct proof *proof);
+
+/* DECISION 3.3, 4.3 and 4.4. */
+bool proof_network_is_private(const struct proof *proof, const struct proof_role *role);
+const char *proof_ended_by(const struct proof_run *run, const struct proof_role *role);
+uint64_t proof_survived_ms(const struct proof_run *run, const struct proof_role *role);
+
+/* Whether a role is gone within `bound_ns` of a time and before any self-exit could have ended it. */
+bool proof_before_self_exit(const struct proof_run *run, const struct proof_role *role);
+
+/* Fills marks, and heard, message_count, trace, changed and explained of each run (DECISION 3.1, 5.2). */
+void proof_sightings(struct proof *proof);
+
+/* The marks of one role of a run, borrowed: sets *count. */
+const struct proof_mark *proof_marks_of(const struct proof *proof, const struct proof_run *run, Exhibit__Role role,
+                                        size_t *count);
+
+/* Whether the host itself saw the attempt of a row (DECISION 3.1, own evidence). `at` is the index into the run's
+ * effects. */
+bool proof_own_evidence(const struct proof_run *run, Exhibit__Role role, uint32_t round, size_t at);
+
+/* The outcome of an attempt (DECISION 3.2). Static text. */
+const char *proof_outcome(const struct proof *proof, const struct proof_run *run, Exhibit__Role role, uint32_t round,
+                          size_t at);
+
+/* State the lists of the claim that are not rules (DECISION 7.1). */
+void proof_state_attempts(struct proof *proof);
+void proof_state_cases(struct proof *proof);
+
+/* Whether a case is met in a run (DECISION 6.1). `why` gets the matcher that does not hold. */
+bool proof_case_met(struct proof *proof, const struct oracle_case *named, const struct proof_run *run,
+                    struct proof_text *why);
+
+/* Whether a path matches the pattern of an archive of the oracle. */
+bool proof_archive_matches(const char *pattern, const ProtobufCBinaryData *path);
+
+/* The rules, in the order of the table. */
+void proof_rule_recording(struct proof *proof);
+void proof_rule_pins(struct proof *proof);
+void proof_rule_observers(struct proof *proof);
+void proof_rule_controls(struct proof *proof);
+void proof_rule_spoke(struct proof *proof);
+void proof_rule_outcomes(struct proof *proof);
+void proof_rule_baseline(struct proof *proof);
+void proof_rule_cleanup(struct proof *proof);
+void proof_rule_attempts(struct proof *proof);
+void proof_rule_traces(struct proof *proof);
+void proof_rule_contract(struct proof *proof);
+void proof_rule_archives(struct proof *proof);
+void proof_rule_ended(struct proof *proof);
+void proof_rule_quiet(struct proof *proof);
+
+/* Refutes inputs and workspaces that strict runs changed (DECISION 5.2). */
+void proof_refute_thaw(struct proof *proof);
+
+/* Refutes where canary content is in a stream or a kept artifact of a strict run (DECISION 5.2). */
+void proof_refute_leaks(struct proof *proof);

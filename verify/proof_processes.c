@@ -1,0 +1,140 @@
+/*
+ * Which process was a role, and how it came to its end (DECISION 3.3 and 4).
+ */
+#include "verify/proof.h"
+
+#include <string.h>
+
+static bool proof_argv_item_is(const ProtobufCBinaryData *item, const ProtobufCBinaryData *own, const char *text)
+{
+    if (text == NULL)
+        return evidence_same(item, own);
+    return item->len == strlen(text) && memcmp(item->data, text, item->len) == 0;
+}
+
+/* DECISION 1.4: the parent's argv is the command; another role's differs in its name and nonce alone. */
+static bool proof_argv_is_own(const struct ledger_run *run, Exhibit__Role role, const Exhibit__ProcessIdentity *seen)
+{
+    const Exhibit__RunStart *told = ledger_told(run);
+    bool other = role != EXHIBIT__ROLE__ROLE_PARENT;
+
+    if (seen->n_argv != told->n_command || (other && told->n_command < 4))
+        return false;
+    for (size_t i = 0; i < told->n_command; i++) {
+        const char *text = NULL;
+
+        if (other && i == 2)
+            text = ledger_role_text(role);
+        if (other && i == 3)
+            text = run->nonces[role];
+        if (!proof_argv_item_is(&seen->argv[i], &told->command[i], text))
+            return false;
+    }
+    return true;
+}
+
+/* DECISION 4.1. The ledger keeps only identities with the probe's digest. */
+static void proof_identify(const struct ledger_run *run, Exhibit__Role role, struct proof_role *out)
+{
+    const Exhibit__Event *event;
+    size_t position = 0;
+
+    while ((event = ledger_next(run, EXHIBIT__EVENT__WHAT_PROCESS_IDENTITY, &position)) != NULL) {
+        const Exhibit__ProcessIdentity *seen = event->process_identity, *first;
+
+        if (!proof_argv_is_own(run, role, seen))
+            continue;
+        if (out->identity == NULL) {
+            out->identity = event;
+            continue;
+        }
+        first = out->identity->process_identity;
+        if (seen->parent_pid == first->pid) /* one of the short-lived forks that make the attempts */
+            continue;
+        if (seen->pid == first->pid && seen->start_time == first->start_time)
+            continue;
+        out->conflicting = true;
+        out->identity = NULL;
+        return;
+    }
+}
+
+/* DECISION 4.2. */
+static void proof_find_end(const struct ledger_run *run, struct proof_role *role)
+{
+    const Exhibit__ProcessIdentity *own = role->identity->process_identity;
+
+    for (size_t i = 0; i < run->events.count && role->gone == NULL; i++) {
+        const Exhibit__Event *event = run->events.items[i];
+
+        if (event->what_case == EXHIBIT__EVENT__WHAT_PROCESS_EXIT && event->process_exit->pid == own->pid &&
+            event->process_exit->start_time == own->start_time)
+            role->gone = event;
+        if (event->what_case == EXHIBIT__EVENT__WHAT_PROCESS_GONE && event->process_gone->pid == own->pid &&
+            event->process_gone->start_time == own->start_time)
+            role->gone = event;
+    }
+}
+
+void proof_processes(struct proof *proof)
+{
+    for (size_t i = 0; i < proof->ledger.run_count; i++) {
+        struct proof_run *run = &proof->runs[i];
+        const Exhibit__Event *step;
+        size_t position = 0;
+
+        while ((step = ledger_next(run->run, EXHIBIT__EVENT__WHAT_STEP, &position)) != NULL) {
+            if (run->first_step == NULL || step->step->index < run->first_step->step->index)
+                run->first_step = step;
+            if (run->last_step == NULL || step->step->index > run->last_step->step->index)
+                run->last_step = step;
+        }
+        for (int role = 1; ledger_is_trial(run->run) && role < LEDGER_ROLES; role++) {
+            proof_identify(run->run, (Exhibit__Role)role, &run->roles[role]);
+            if (run->roles[role].identity != NULL)
+                proof_find_end(run->run, &run->roles[role]);
+        }
+    }
+}
+
+bool proof_network_is_private(const struct proof *proof, const struct proof_role *role)
+{
+    const Exhibit__Host *host = proof->ledger.recording_start->recording_start->host;
+    const Exhibit__ProcessIdentity *own;
+
+    if (role->identity == NULL)
+        return false;
+    own = role->identity->process_identity;
+    return own->network_namespace != 0 && own->network_namespace != (host == NULL ? 0 : host->network_namespace) &&
+           own->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&
+           own->routes_beyond_loopback == 0;
+}
+
+bool proof_before_self_exit(const struct proof_run *run, const struct proof_role *role)
+{
+    /* gone_at < first_at + lifetime - 500 ms, without a difference below 0 */
+    return proof_later(role->gone->at_ns, 500) < proof_later(role->identity->at_ns, proof_assignment(run)->lifetime_ms);
+}
+
+const char *proof_ended_by(const struct proof_run *run, const struct proof_role *role)
+{
+    const Exhibit__Event *cleanup;
+    size_t position = 0;
+
+    if (role->identity == NULL || role->gone == NULL)
+        return "none";
+    cleanup = ledger_next(run->run, EXHIBIT__EVENT__WHAT_CLEANUP, &position);
+    if (cleanup != NULL && cleanup->seq < role->gone->seq)
+        return "cleanup";
+    if (!proof_before_self_exit(run, role))
+        return "self-expiry";
+    return run->first_step != NULL && role->gone->seq > run->first_step->seq ? "step" : "early";
+}
+
+uint64_t proof_survived_ms(const struct proof_run *run, const struct proof_role *role)
+{
+    if (role->identity == NULL || role->gone == NULL || run->last_step == NULL ||
+        role->gone->at_ns <= run->last_step->at_ns)
+        return 0;
+    return (role->gone->at_ns - run->last_step->at_ns) / 1000000u;
+}

@@ -1,0 +1,185 @@
+/*
+ * The walk: each step opens from its parent's descriptor, so that no link leads out of the folder.
+ */
+#include "verify/retained.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "formats/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { RETAINED_DEPTH = 256 };
+
+struct retained {
+    const Exhibit__FreezeList *list;
+    bool *seen; /* by entry */
+    struct findings *findings;
+    char path[LIMIT_PATH_BYTES + 1]; /* of where the walk is; empty: the root */
+    size_t path_bytes;
+    unsigned depth;
+};
+
+/* The entry of a path, or -1. The list ascends. */
+static ssize_t retained_find(const struct retained *retained)
+{
+    size_t low = 0, high = retained->list->n_entries;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const ProtobufCBinaryData *path = &retained->list->entries[middle]->path;
+        size_t shorter = path->len < retained->path_bytes ? path->len : retained->path_bytes;
+        int order = shorter == 0 ? 0 : memcmp(path->data, retained->path, shorter);
+
+        if (order == 0 && path->len == retained->path_bytes)
+            return (ssize_t)middle;
+        if (order < 0 || (order == 0 && path->len < retained->path_bytes))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+static void retained_differs(struct retained *retained, const char *how)
+{
+    finding_add(retained->findings, "the source differs: \"%s\" %s", retained->path_bytes == 0 ? "." : retained->path,
+                how);
+}
+
+static int retained_digest(int parent_fd, const char *name, mode_t type, struct digest *out, uint64_t *out_size_bytes,
+                           struct err *err)
+{
+    AUTO_FD int fd = -1;
+
+    if (S_ISLNK(type)) {
+        char target[PATH_MAX];
+        ssize_t size = readlinkat(parent_fd, name, target, sizeof target);
+
+        if (size < 0)
+            return err_set_errno(err, "read the link %s", name);
+        *out = digest_of(target, (size_t)size);
+        *out_size_bytes = 0;
+        return 0;
+    }
+    fd = openat(parent_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return err_set_errno(err, "open %s", name);
+    return digest_of_fd(fd, out, out_size_bytes, err);
+}
+
+/* Compares one path with its entry; `stat` is of the path itself. */
+static int retained_visit(struct retained *retained, int parent_fd, const char *name, const struct stat *stat,
+                          struct err *err)
+{
+    ssize_t index = retained_find(retained);
+    const Exhibit__FreezeEntry *entry;
+    struct digest digest;
+    uint64_t size_bytes;
+
+    if (index < 0) {
+        retained_differs(retained, "was not there");
+        return 0;
+    }
+    entry = retained->list->entries[index];
+    retained->seen[index] = true;
+    if ((entry->mode & S_IFMT) != (stat->st_mode & S_IFMT)) {
+        retained_differs(retained, "is of another type");
+        return 0;
+    }
+    if ((entry->mode & 07777) != (stat->st_mode & 07777))
+        retained_differs(retained, "has other permissions");
+    if (!S_ISREG(stat->st_mode) && !S_ISLNK(stat->st_mode))
+        return 0;
+    if (retained_digest(parent_fd, name, stat->st_mode, &digest, &size_bytes, err) < 0)
+        return err->code;
+    if (entry->sha256.len != DIGEST_BYTES || memcmp(entry->sha256.data, digest.bytes, DIGEST_BYTES) != 0 ||
+        (S_ISREG(stat->st_mode) && entry->size_bytes != size_bytes))
+        retained_differs(retained, "has another content");
+    return 0;
+}
+
+static int retained_walk(struct retained *retained, int folder_fd, struct err *err);
+
+/* One name of a folder: its path is added for the time of the visit. */
+static int retained_enter(struct retained *retained, int folder_fd, const char *name, struct err *err)
+{
+    size_t before = retained->path_bytes, name_bytes = strlen(name);
+    struct stat stat;
+    int code;
+
+    if (before + name_bytes + 1 > LIMIT_PATH_BYTES)
+        return err_set(err, ERR_LIMIT, "a path of more than %d bytes", LIMIT_PATH_BYTES);
+    if (before > 0)
+        retained->path[retained->path_bytes++] = '/';
+    memcpy(retained->path + retained->path_bytes, name, name_bytes + 1);
+    retained->path_bytes += name_bytes;
+    if (fstatat(folder_fd, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+        return err_set_errno(err, "look at %s", retained->path);
+    code = retained_visit(retained, folder_fd, name, &stat, err);
+    if (code == 0 && S_ISDIR(stat.st_mode)) {
+        AUTO_FD int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+        if (fd < 0)
+            return err_set_errno(err, "open %s", retained->path);
+        code = retained_walk(retained, fd, err);
+    }
+    retained->path_bytes = before;
+    retained->path[before] = '\0';
+    return code;
+}
+
+static int retained_walk(struct retained *retained, int folder_fd, struct err *err)
+{
+    AUTO_FD int again_fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_DIR DIR *folder = again_fd < 0 ? NULL : fdopendir(again_fd);
+    const struct dirent *item;
+    int code = 0;
+
+    if (folder == NULL)
+        return err_set_errno(err, "list the folder \"%s\"", retained->path);
+    (void)take_fd(&again_fd); /* the folder owns it now */
+    if (++retained->depth > RETAINED_DEPTH)
+        return err_set(err, ERR_LIMIT, "\"%s\" is nested too deep", retained->path);
+    while (code == 0) {
+        errno = 0;
+        item = readdir(folder);
+        if (item == NULL)
+            break;
+        if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0)
+            code = retained_enter(retained, folder_fd, item->d_name, err);
+    }
+    if (code == 0 && errno != 0)
+        return err_set_errno(err, "list the folder \"%s\"", retained->path);
+    retained->depth--;
+    return code;
+}
+
+int retained_compare(const Exhibit__FreezeList *list, int root_fd, struct findings *findings, struct err *err)
+{
+    AUTO_FREE bool *seen = calloc(list->n_entries + 1, sizeof *seen);
+    AUTO_FREE struct retained *retained = calloc(1, sizeof *retained);
+    struct stat stat;
+    int code;
+
+    if (seen == NULL || retained == NULL)
+        return err_set(err, ERR_SYSTEM, "out of memory");
+    retained->list = list;
+    retained->seen = seen;
+    retained->findings = findings;
+    if (fstat(root_fd, &stat) < 0)
+        return err_set_errno(err, "look at the source");
+    code = retained_visit(retained, root_fd, ".", &stat, err);
+    if (code == 0)
+        code = retained_walk(retained, root_fd, err);
+    for (size_t i = 0; code == 0 && i < list->n_entries; i++)
+        if (!seen[i])
+            finding_add(findings, "the source differs: \"%.*s\" is gone", (int)list->entries[i]->path.len,
+                        (const char *)list->entries[i]->path.data);
+    return code;
+}

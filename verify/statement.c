@@ -1,0 +1,229 @@
+/*
+ * Statements by subject: sorted, then walked in step.
+ */
+#include "verify/statement.h"
+
+#include "base/cleanup.h"
+#include "formats/claim.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct statement {
+    char *subject;
+    char *says;
+};
+
+struct statement_set {
+    struct statement *items;
+    size_t count;
+    size_t room;
+    bool failed; /* out of memory */
+};
+
+static void statement_add(struct statement_set *set, char *subject, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds a statement; `subject` is owned by the set from now on. */
+static void statement_add(struct statement_set *set, char *subject, const char *fmt, ...)
+{
+    char *says = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&says, fmt, args) < 0)
+        says = NULL;
+    va_end(args);
+    if (set->count == set->room) {
+        size_t room = set->room == 0 ? 64 : set->room * 2;
+        struct statement *items = reallocarray(set->items, room, sizeof *items);
+
+        if (items != NULL) {
+            set->items = items;
+            set->room = room;
+        }
+    }
+    if (subject == NULL || says == NULL || set->count == set->room) {
+        free(subject);
+        free(says);
+        set->failed = true;
+        return;
+    }
+    set->items[set->count++] = (struct statement){subject, says};
+}
+
+static char *statement_subject(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static char *statement_subject(const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    return text;
+}
+
+/* Any bytes as hexadecimal digits, owned by the caller; NULL: out of memory. */
+static char *statement_hex(const ProtobufCBinaryData *bytes)
+{
+    char *text = calloc(bytes->len * 2 + 1, 1);
+
+    if (text != NULL && bytes->len > 0)
+        hex_encode(bytes->data, bytes->len, text);
+    return text;
+}
+
+static void statement_add_bytes(struct statement_set *set, const char *subject, const ProtobufCBinaryData *bytes)
+{
+    AUTO_FREE char *hex = statement_hex(bytes);
+
+    statement_add(set, strdup(subject), "%s", hex == NULL ? "" : hex);
+    set->failed = set->failed || hex == NULL;
+}
+
+static void statement_add_case(struct statement_set *set, const Exhibit__CaseResult *result)
+{
+    const char *how = "no end";
+    uint32_t number = 0;
+
+    if (result->how_case == EXHIBIT__CASE_RESULT__HOW_EXIT) {
+        how = "exit";
+        number = result->exit;
+    }
+    if (result->how_case == EXHIBIT__CASE_RESULT__HOW_SIGNAL) {
+        how = "signal";
+        number = result->signal;
+    }
+    statement_add(set, statement_subject("case %s/%s %" PRIu32, result->name, result->mode, result->repeat),
+                  "%s %" PRIu32 ", %s", how, number, result->met ? "met" : "not met");
+    for (size_t i = 0; i < result->n_archives; i++) {
+        const Exhibit__ArchiveResult *archive = result->archives[i];
+        AUTO_FREE char *hex = statement_hex(&archive->sha256);
+
+        statement_add(set,
+                      statement_subject("archive %.*s of case %s/%s %" PRIu32, (int)archive->path.len,
+                                        archive->path.len == 0 ? "" : (const char *)archive->path.data, result->name,
+                                        result->mode, result->repeat),
+                      "%s, %" PRIu32 " members", hex == NULL ? "" : hex, archive->members);
+        set->failed = set->failed || hex == NULL;
+    }
+}
+
+static void statement_add_lists(struct statement_set *set, const Exhibit__Claim *claim)
+{
+    for (size_t i = 0; i < claim->n_attempts; i++) {
+        const Exhibit__AttemptResult *attempt = claim->attempts[i];
+
+        statement_add(set,
+                      statement_subject("attempt %s/%s/%s/%" PRIu32 "/%s", attempt->trial, attempt->mode, attempt->role,
+                                        attempt->round, attempt->effect),
+                      "%s, errno %" PRIu32 ", at %" PRIu64, attempt->outcome, attempt->errno_value, attempt->at_ns);
+    }
+    for (size_t i = 0; i < claim->n_rows; i++)
+        statement_add(set, statement_subject("rows of %s/%s", claim->rows[i]->trial, claim->rows[i]->mode), "%" PRIu32,
+                      claim->rows[i]->count);
+    for (size_t i = 0; i < claim->n_messages; i++)
+        statement_add(set, statement_subject("messages of %s/%s", claim->messages[i]->trial, claim->messages[i]->mode),
+                      "tcp %" PRIu32 ", udp %" PRIu32, claim->messages[i]->tcp, claim->messages[i]->udp);
+    for (size_t i = 0; i < claim->n_tree; i++) {
+        const Exhibit__TreeMember *member = claim->tree[i];
+
+        statement_add(set, statement_subject("process %s/%s/%s", member->trial, member->mode, member->role),
+                      "pid %" PRIu32 ", start %" PRIu64 ", ended by %s, survived %" PRIu64 " ms", member->pid,
+                      member->start_time, member->ended_by, member->survived_ms);
+    }
+    for (size_t i = 0; i < claim->n_not_measured; i++)
+        statement_add(set, statement_subject("effect %s", claim->not_measured[i]), "not measured");
+}
+
+static int statement_order(const void *a, const void *b)
+{
+    return strcmp(((const struct statement *)a)->subject, ((const struct statement *)b)->subject);
+}
+
+static void statement_of_claim(struct statement_set *set, const Exhibit__Claim *claim)
+{
+    statement_add(set, strdup("version"), "%" PRIu32, claim->version);
+    statement_add_bytes(set, "receipt", &claim->receipt_sha256);
+    statement_add_bytes(set, "oracle", &claim->oracle_sha256);
+    statement_add(set, strdup("prospective"), "%s", claim->prospective ? "true" : "false");
+    statement_add(set, strdup("decision"), "%s", claim->decision);
+    for (size_t i = 0; i < claim->n_rules; i++)
+        statement_add(set, statement_subject("rule %s", claim->rules[i]->rule), "%s",
+                      claim->rules[i]->holds ? "holds" : "does not hold");
+    for (size_t i = 0; i < claim->n_cases; i++)
+        statement_add_case(set, claim->cases[i]);
+    statement_add_lists(set, claim);
+    qsort(set->items, set->count, sizeof *set->items, statement_order);
+}
+
+static void statement_done(struct statement_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        free(set->items[i].subject);
+        free(set->items[i].says);
+    }
+    free(set->items);
+}
+
+static void statement_walk(const struct statement_set *claimed, const struct statement_set *proven,
+                           struct findings *findings)
+{
+    size_t c = 0, p = 0;
+
+    while (c < claimed->count || p < proven->count) {
+        const struct statement *left = &claimed->items[c], *right = &proven->items[p];
+        int order;
+
+        if (c == claimed->count)
+            order = 1;
+        else if (p == proven->count)
+            order = -1;
+        else
+            order = strcmp(left->subject, right->subject);
+        if (order < 0)
+            finding_add(findings, "the claim states \"%.256s: %.256s\", for which there is no evidence", left->subject,
+                        left->says);
+        else if (order > 0)
+            finding_add(findings, "the evidence shows \"%.256s: %.256s\", which the claim does not state",
+                        right->subject, right->says);
+        else if (strcmp(left->says, right->says) != 0)
+            finding_add(findings, "the claim states \"%.256s: %.256s\", the evidence shows \"%.256s\"", left->subject,
+                        left->says, right->says);
+        c += order <= 0;
+        p += order >= 0;
+    }
+}
+
+int statement_compare(const Exhibit__Claim *claimed, const Exhibit__Claim *proven, struct findings *findings,
+                      struct err *err)
+{
+    AUTO_BYTES struct bytes left = {0};
+    AUTO_BYTES struct bytes right = {0};
+    struct statement_set of_claim = {0}, of_evidence = {0};
+    size_t before = findings->count;
+    int code = claim_pack_comparable(claimed, &left, err);
+
+    if (code == 0)
+        code = claim_pack_comparable(proven, &right, err);
+    if (code < 0)
+        return code;
+    if (left.size_bytes == right.size_bytes && memcmp(left.data, right.data, left.size_bytes) == 0)
+        return 0; /* each statement has its evidence, and the other way round */
+    statement_of_claim(&of_claim, claimed);
+    statement_of_claim(&of_evidence, proven);
+    if (of_claim.failed || of_evidence.failed)
+        code = err_set(err, ERR_SYSTEM, "out of memory");
+    else
+        statement_walk(&of_claim, &of_evidence, findings);
+    if (code == 0 && findings->count == before)
+        finding_add(findings, "the claim's statements are right, but in another order or form");
+    statement_done(&of_claim);
+    statement_done(&of_evidence);
+    return code;
+}

@@ -1,0 +1,42 @@
+/*
+ * The verdict on one bundle: integrity, bindings, proof, in this order. Reads what it is given; prints nothing.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "formats/oracle.h"
+#include "formats/pack.h"
+#include "formats/plan.h"
+#include "verify/finding.h"
+#include "verify/ledger.h"
+
+#include <stdbool.h>
+
+/* What a bundle is checked against, beside itself. All borrowed. */
+struct verdict_request {
+    int bundle_fd;
+    const struct oracle *oracle; /* the reader's own; NULL: the recorded one */
+    const struct digest *sha256; /* of the whole file; NULL: any, and so below */
+    const struct digest *policy;
+    int source_fd; /* -1: not compared */
+};
+
+/* What came of it. Release with verdict_done. */
+struct verdict {
+    struct findings findings; /* none: verified */
+    bool has_claim;           /* the bundle has a recorded claim */
+    struct ledger ledger;     /* recording_start is NULL where the log could not be read */
+    struct plan plan;
+    struct oracle oracle; /* the recorded one, where has_oracle */
+    bool has_oracle;
+    Exhibit__Claim *claim; /* this program's own, under the reader's oracle; NULL: none could be made */
+};
+
+/*
+ * Reaches a verdict. 0: it is in `out`, whatever it says. ERR_SYSTEM: could not read, so there is none.
+ * Release with verdict_done in either case.
+ */
+int verdict_reach(const struct verdict_request *request, struct verdict *out, struct err *err);
+
+/* Releases what is owned. Harmless on an all-zero one. */
+void verdict_done(struct verdict *verdict);

@@ -109,9 +109,7 @@ static int message_take(struct process_events *events, const char *bytes, size_t
     if (message.id.idx != CN_IDX_PROC || message.id.val != CN_VAL_PROC || body_bytes < offsetof(struct proc_event, event_data))
         return 0;
     memcpy(&raw, bytes + NLMSG_HDRLEN + sizeof message, body_bytes < sizeof raw ? body_bytes : sizeof raw);
-    if (raw.what == PROC_EVENT_NONE) /* the answer to listen_ask, not numbered with the events */
-        return 0;
-    *lost += gap_count(events, raw.cpu, message.seq);
+    *lost += gap_count(events, raw.cpu, message.seq); /* the answer to anybody's listen_ask is numbered, too */
     return event_translate(&raw, &event) ? take(context, &event, err) : 0;
 }
 

@@ -1,3 +1,7 @@
+/*
+ * Archives: their members listed anew, the patterns that name them, and the comparison of two, member by member, with
+ * what the tool itself leaves different in two baselines set aside.
+ */
 #include "replay/archives.h"
 
 #include "base/cleanup.h"

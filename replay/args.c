@@ -1,3 +1,6 @@
+/*
+ * The table of options.
+ */
 #include "replay/args.h"
 
 #include <stddef.h>

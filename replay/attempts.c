@@ -1,3 +1,6 @@
+/*
+ * From rows to attempts: each is looked up in what the host saw. Knows no outcome.
+ */
 #include "replay/attempts.h"
 
 #include "base/bytes.h"
@@ -67,8 +70,8 @@ static int read_written(const struct facts *facts, const struct run *run, struct
         struct mark mark;
 
         left -= text.size_bytes + 1;
-        if (text_take(&text, "EXHIBIT1 write ") && mark_take(&text, &mark) && text.size_bytes == 0 &&
-            mark_is_of(&mark, run))
+        if (text_take(&text, "EXHIBIT1 write ") && text_take_mark(&text, &mark) && text.size_bytes == 0 &&
+            mark_is_of_run(&mark, run))
             out->written[mark.role][mark.round] = true;
     }
     return 0;
@@ -93,8 +96,8 @@ Exhibit__TargetName effect_target(enum effect effect)
 }
 
 /* Whether the row tells the right proof that its role read the canary. */
-static bool proof_is_right(const struct run *run, const struct row *row, enum effect effect,
-                           const struct evidence *evidence)
+static bool row_proves(const struct run *run, const struct row *row, enum effect effect,
+                       const struct evidence *evidence)
 {
     const ProtobufCBinaryData *content;
     struct digest digest;
@@ -122,7 +125,7 @@ static void find_evidence(const struct facts *facts, const struct run *run, cons
     switch (attempt->effect) {
     case EFFECT_READ:
     case EFFECT_READ_LINK:
-        attempt->own_evidence = proof_is_right(run, row, attempt->effect, evidence);
+        attempt->own_evidence = row_proves(run, row, attempt->effect, evidence);
         attempt->evidence_seq = attempt->own_evidence ? row->first->seq : 0;
         break;
     case EFFECT_WRITE:

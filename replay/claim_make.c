@@ -1,3 +1,6 @@
+/*
+ * The lists of a claim in their fixed orders. The strings of the claim are borrowed from tables and oracle.
+ */
 #include "replay/claim_make.h"
 
 #include "base/cleanup.h"

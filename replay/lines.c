@@ -84,7 +84,7 @@ static int take_line(struct cutting *cutting, struct text text, uint64_t end_byt
     const struct chunk *chunk;
     struct line line;
 
-    if (!line_parse(cutting->run, text, &line))
+    if (!line_read(cutting->run, text, &line))
         return 0;
     while (cutting->chunk_at < cutting->chunk_count) {
         chunk = &cutting->chunks[cutting->chunk_at];

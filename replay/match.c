@@ -1,3 +1,6 @@
+/*
+ * Matchers over the end and the streams of a run, each stream read at most once.
+ */
 #include "replay/match.h"
 
 #include <inttypes.h>

@@ -90,39 +90,39 @@ int match_json(const struct bytes *bytes, const char *pointer, const struct byte
     return code;
 }
 
-/* Reads `# WORD N` as a line's whole text. */
-static bool counter_line(const char *line, size_t size_bytes, const char *word, int64_t *out)
+/* The number that a counter line tells after its word, or -1 where it is none (ORACLE 4.7). */
+static int64_t counter_value(const char *digits, size_t size_bytes)
 {
-    size_t head_bytes = strlen(word);
+    enum { MOST_DIGITS = 15 };
     int64_t value = 0;
 
-    if (size_bytes <= head_bytes || memcmp(line, word, head_bytes) != 0)
-        return false;
-    if (size_bytes - head_bytes > 18)
-        return false;
-    for (size_t i = head_bytes; i < size_bytes; i++) {
-        if (line[i] < '0' || line[i] > '9')
-            return false;
-        value = value * 10 + (line[i] - '0');
+    if (size_bytes == 0 || size_bytes > MOST_DIGITS)
+        return -1;
+    for (size_t i = 0; i < size_bytes; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return -1;
+        value = value * 10 + (digits[i] - '0');
     }
-    *out = value;
-    return true;
+    return value;
 }
 
 bool match_tap(const struct bytes *bytes, enum oracle_tap_counter counter, int64_t number)
 {
     const char *word = counter == ORACLE_TAP_TESTS ? "# tests " : counter == ORACLE_TAP_PASS ? "# pass " : "# fail ";
+    size_t word_bytes = strlen(word), left = bytes->size_bytes, seen = 0;
     const char *at = (const char *)bytes->data;
-    size_t left = bytes->size_bytes, seen = 0;
     int64_t value = -1;
 
     while (left > 0) {
         const char *newline = memchr(at, '\n', left);
         size_t line_bytes = newline == NULL ? left : (size_t)(newline - at);
 
-        seen += counter_line(at, line_bytes, word, &value);
+        if (line_bytes >= word_bytes && memcmp(at, word, word_bytes) == 0) {
+            value = counter_value(at + word_bytes, line_bytes - word_bytes);
+            seen++;
+        }
         left -= line_bytes + (newline != NULL);
         at += line_bytes + (newline != NULL);
     }
-    return seen == 1 && value == number;
+    return seen == 1 && value >= 0 && value == number;
 }

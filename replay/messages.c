@@ -1,3 +1,6 @@
+/*
+ * The messages sorted by who sent them, so that those of a role or of one round stand together.
+ */
 #include "replay/messages.h"
 
 #include "replay/parse.h"
@@ -21,7 +24,7 @@ static int compare_messages(const void *left, const void *right)
     return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-static bool message_parse(const Exhibit__Event *event, struct message *out)
+static bool message_read(const Exhibit__Event *event, struct message *out)
 {
     const Exhibit__Message *message = event->message;
     bool is_tcp = message->protocol == EXHIBIT__PROTOCOL__PROTOCOL_TCP;
@@ -31,7 +34,7 @@ static bool message_parse(const Exhibit__Event *event, struct message *out)
     if (message->truncated || text.size_bytes == 0 || text.at[text.size_bytes - 1] != '\n')
         return false;
     text.size_bytes--;
-    if (!text_take(&text, is_tcp ? "EXHIBIT1 tcp " : "EXHIBIT1 udp ") || !mark_take(&text, &mark) ||
+    if (!text_take(&text, is_tcp ? "EXHIBIT1 tcp " : "EXHIBIT1 udp ") || !text_take_mark(&text, &mark) ||
         text.size_bytes != 0)
         return false;
     *out = (struct message){.protocol = message->protocol,
@@ -51,7 +54,7 @@ int messages_derive(struct facts *facts, struct err *err)
     for (size_t i = 0; i < span.count; i++) {
         int code = 0;
 
-        if (message_parse(span.events[i], &message))
+        if (message_read(span.events[i], &message))
             code = table_add(&facts->messages, &facts->message_count, &message, sizeof message, err);
         if (code < 0)
             return code;

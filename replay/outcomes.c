@@ -34,7 +34,7 @@ static bool errno_needs_privacy(int number)
     return false;
 }
 
-static bool errno_is_listed(const struct oracle_denial *denial, int number)
+static bool denial_lists(const struct oracle_denial *denial, int number)
 {
     for (size_t i = 0; i < denial->errno_count; i++)
         if (denial->errnos[i] == number)
@@ -56,8 +56,7 @@ static enum outcome judge(const struct run *run, const struct attempt *attempt, 
     case TOLD_OK:
         return private ? OUTCOME_DIVERTED : OUTCOME_UNDETERMINED;
     case TOLD_ERRNO:
-        denied =
-            errno_is_listed(denial, attempt->told.number) && (private || !errno_needs_privacy(attempt->told.number));
+        denied = denial_lists(denial, attempt->told.number) && (private || !errno_needs_privacy(attempt->told.number));
         break;
     case TOLD_TIMEOUT:
         denied = denial->timeout && private;

@@ -1,3 +1,6 @@
+/*
+ * The forms, taken word by word from the front of a line.
+ */
 #include "replay/parse.h"
 
 #include "base/bytes.h"
@@ -30,7 +33,7 @@ static struct text take_word(struct text *text)
 }
 
 /* A decimal number from 1 to max, without a leading zero. */
-static bool number_parse(struct text text, uint32_t max, uint32_t *out)
+static bool text_number(struct text text, uint32_t max, uint32_t *out)
 {
     enum { MOST_DIGITS = 9 };
     uint32_t value = 0;
@@ -46,7 +49,7 @@ static bool number_parse(struct text text, uint32_t max, uint32_t *out)
     return value != 0 && value <= max && text.size_bytes <= MOST_DIGITS;
 }
 
-bool mark_take(struct text *text, struct mark *out)
+bool text_take_mark(struct text *text, struct mark *out)
 {
     struct text nonce = take_word(text), role, round;
 
@@ -58,17 +61,17 @@ bool mark_take(struct text *text, struct mark *out)
     round = take_word(text);
     out->nonce = nonce.at;
     out->role = role_of_word(role.at, role.size_bytes);
-    return out->role > 0 && number_parse(round, LIMIT_ROUNDS, &out->round);
+    return out->role > 0 && text_number(round, LIMIT_ROUNDS, &out->round);
 }
 
-bool mark_is_of(const struct mark *mark, const struct run *run)
+bool mark_is_of_run(const struct mark *mark, const struct run *run)
 {
     return run->listed[mark->role] && mark->round <= run->rounds[mark->role] &&
            memcmp(mark->nonce, run->nonces[mark->role], NONCE_DIGITS) == 0;
 }
 
 /* Reads `ok:HEX64`, which `text` holds without its first three bytes. */
-static bool proof_parse(struct text text, uint8_t *proof)
+static bool text_proof(struct text text, uint8_t *proof)
 {
     char digits[2 * DIGEST_BYTES + 1] = {0};
 
@@ -79,7 +82,7 @@ static bool proof_parse(struct text text, uint8_t *proof)
 }
 
 /* Reads what a row tells for one effect. */
-static bool told_parse(struct text text, enum effect effect, struct line *out)
+static bool text_told(struct text text, enum effect effect, struct line *out)
 {
     struct told *told = &out->told[effect];
     bool proves = effect == EFFECT_READ || effect == EFFECT_READ_LINK;
@@ -87,18 +90,18 @@ static bool told_parse(struct text text, enum effect effect, struct line *out)
 
     if (text_take(&text, "errno:")) {
         told->kind = TOLD_ERRNO;
-        if (!number_parse(text, ERRNO_MAX, &number))
+        if (!text_number(text, ERRNO_MAX, &number))
             return false;
     } else if (text_take(&text, "signal:")) {
         told->kind = TOLD_SIGNAL;
-        if (!number_parse(text, SIGNAL_MAX, &number))
+        if (!text_number(text, SIGNAL_MAX, &number))
             return false;
     } else if (text_take(&text, "timeout")) {
         told->kind = TOLD_TIMEOUT;
         return text.size_bytes == 0;
     } else if (proves) {
         told->kind = TOLD_OK;
-        return text_take(&text, "ok:") && proof_parse(text, out->proofs[effect]);
+        return text_take(&text, "ok:") && text_proof(text, out->proofs[effect]);
     } else {
         told->kind = TOLD_OK;
         return text_take(&text, "ok") && text.size_bytes == 0;
@@ -107,17 +110,17 @@ static bool told_parse(struct text text, enum effect effect, struct line *out)
     return true;
 }
 
-static bool row_parse(const struct run *run, struct text text, struct line *out)
+static bool text_row(const struct run *run, struct text text, struct line *out)
 {
     for (size_t i = 0; i < run->effect_count; i++) {
         if (!text_take(&text, " ") || !text_take(&text, word_of_effect((int)run->effects[i])) ||
-            !text_take(&text, "=") || !told_parse(take_word(&text), run->effects[i], out))
+            !text_take(&text, "=") || !text_told(take_word(&text), run->effects[i], out))
             return false;
     }
     return text.size_bytes == 0;
 }
 
-static bool try_parse(const struct run *run, struct text text, struct line *out)
+static bool text_try(const struct run *run, struct text text, struct line *out)
 {
     int effect;
 
@@ -132,16 +135,16 @@ static bool try_parse(const struct run *run, struct text text, struct line *out)
     return false;
 }
 
-bool line_parse(const struct run *run, struct text text, struct line *out)
+bool line_read(const struct run *run, struct text text, struct line *out)
 {
     bool is_row = text_take(&text, "EXHIBIT1 row ");
     struct mark mark;
 
-    if ((!is_row && !text_take(&text, "EXHIBIT1 try ")) || !mark_take(&text, &mark) || !mark_is_of(&mark, run))
+    if ((!is_row && !text_take(&text, "EXHIBIT1 try ")) || !text_take_mark(&text, &mark) || !mark_is_of_run(&mark, run))
         return false;
     memset(out, 0, sizeof *out);
     out->kind = is_row ? LINE_ROW : LINE_TRY;
     out->role = (uint8_t)mark.role;
     out->round = mark.round;
-    return is_row ? row_parse(run, text, out) : try_parse(run, text, out);
+    return is_row ? text_row(run, text, out) : text_try(run, text, out);
 }

@@ -23,10 +23,10 @@ struct mark {
 bool text_take(struct text *text, const char *literal);
 
 /* Takes NONCE ROLE ROUND from the front, up to a space or the end. False: not there; what was taken is undefined. */
-bool mark_take(struct text *text, struct mark *out);
+bool text_take_mark(struct text *text, struct mark *out);
 
 /* Whether the mark is of a role and a planned round of this run. */
-bool mark_is_of(const struct mark *mark, const struct run *run);
+bool mark_is_of_run(const struct mark *mark, const struct run *run);
 
 /* Reads a line (without its newline) as a row or a try of this run; where it was seen is not filled in. */
-bool line_parse(const struct run *run, struct text text, struct line *out);
+bool line_read(const struct run *run, struct text text, struct line *out);

@@ -1,3 +1,6 @@
+/*
+ * Identities from the events of processes. What counts as one process is its pid and start time together.
+ */
 #include "replay/roles.h"
 
 #include "replay/words.h"
@@ -13,7 +16,7 @@ static bool item_is(const ProtobufCBinaryData *item, const void *wanted, size_t 
 }
 
 /* DECISION 1.4. */
-static bool argv_is_own(const struct run *run, int role, const Exhibit__ProcessIdentity *identity)
+static bool role_argv_matches(const struct run *run, int role, const Exhibit__ProcessIdentity *identity)
 {
     const Exhibit__RunStart *start = run->start;
 
@@ -69,7 +72,7 @@ static void find_identity(const struct tables *tables, const struct run *run, in
     for (size_t i = 0; i < span.count; i++) {
         const Exhibit__ProcessIdentity *identity = span.events[i]->process_identity;
 
-        if (!argv_is_own(run, role, identity))
+        if (!role_argv_matches(run, role, identity))
             continue;
         if (!out->found) {
             take_first(tables, span.events[i], out);

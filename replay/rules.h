@@ -63,6 +63,7 @@ enum { RULE_COUNT = 14 };
 /* In the order of DECISION 5. */
 extern const struct rule rules[RULE_COUNT];
 
+/* The rules themselves, by the last part of their names: each as `check` of struct rule. */
 int rule_recording(const struct judged *judged, struct finding *out, struct err *err);
 int rule_pins(const struct judged *judged, struct finding *out, struct err *err);
 int rule_observers(const struct judged *judged, struct finding *out, struct err *err);

@@ -2,6 +2,7 @@
  * complete.observers, complete.controls, complete.spoke, complete.outcomes: whether a trial's silence says anything.
  */
 #include "replay/rules.h"
+#include "replay/runs.h"
 #include "replay/words.h"
 
 #include <inttypes.h>
@@ -10,15 +11,12 @@
 /* Whether the run is one of a trial that the oracle names. */
 static bool is_of_trial(const struct judged *judged, uint32_t number)
 {
-    for (size_t i = 0; i < judged->facts->tables.run_count; i++) {
-        const struct run *run = judged->facts->tables.runs[i];
+    const struct run *run = runs_find(&judged->facts->tables, number);
 
-        if (run->number != number || run->start->kind != EXHIBIT__RUN_KIND__RUN_TRIAL)
-            continue;
-        for (size_t j = 0; j < judged->oracle->trial_count; j++)
-            if (strcmp(judged->oracle->trials[j].name, run->start->name) == 0)
-                return true;
-    }
+    for (size_t i = 0; run != NULL && i < judged->oracle->trial_count; i++)
+        if (run->start->kind == EXHIBIT__RUN_KIND__RUN_TRIAL &&
+            strcmp(judged->oracle->trials[i].name, run->start->name) == 0)
+            return true;
     return false;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The table of runs while the log is loaded.
+ * The table of runs, which is filled while the log is loaded.
  */
 #pragma once
 

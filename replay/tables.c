@@ -52,7 +52,7 @@ static const Exhibit__Event *keep(struct tables *tables, const Exhibit__Event *e
     return table_add(&tables->by_run, &tables->kept_count, &copy, sizeof copy, err) < 0 ? NULL : copy;
 }
 
-static int take_recording(struct tables *tables, const Exhibit__RecordingStart *start)
+static int take_start_of_recording(struct tables *tables, const Exhibit__RecordingStart *start)
 {
     tables->recording = start;
     for (size_t i = 0; i < start->n_binaries && tables->probe_sha256 == NULL; i++)
@@ -158,7 +158,7 @@ int tables_take(void *context, const Exhibit__Event *event, struct err *err)
     tables->event_count++;
     tables->end_count = 0;
     if (event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_START)
-        return take_recording(tables, kept->recording_start);
+        return take_start_of_recording(tables, kept->recording_start);
     if (event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_END)
         tables->end_count = event->recording_end->event_count;
     if (event->what_case == EXHIBIT__EVENT__WHAT_RUN_START)

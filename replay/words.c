@@ -1,3 +1,6 @@
+/*
+ * The words in the order of their numbers.
+ */
 #include "replay/words.h"
 
 #include "formats/oracle.h"

@@ -4,7 +4,7 @@
 #include "verify/proof.h"
 
 #include "base/cleanup.h"
-#include "verify/matcher.h"
+#include "verify/matching.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,13 +31,13 @@ static bool proof_stream_matches(struct proof *proof, const struct oracle_matche
     size_bytes = end->content == NULL ? 0 : end->content->size_bytes;
     if (matcher->kind == ORACLE_EMPTY)
         return size_bytes == 0;
-    if (size_bytes > MATCHER_STREAM_BYTES)
+    if (size_bytes > MATCHING_STREAM_BYTES)
         return false;
-    if (evidence_stream_whole(proof->evidence, end->content, MATCHER_STREAM_BYTES, &text, proof->err) < 0) {
+    if (evidence_stream_whole(proof->evidence, end->content, MATCHING_STREAM_BYTES, &text, proof->err) < 0) {
         proof_give_up(proof);
         return false;
     }
-    return matcher_holds(matcher, &text);
+    return matching_holds(matcher, &text);
 }
 
 bool proof_case_met(struct proof *proof, const struct oracle_case *named, const struct proof_run *run,
@@ -60,7 +60,7 @@ bool proof_case_met(struct proof *proof, const struct oracle_case *named, const 
 
         if (of_exit ? proof_exit_matches(matcher, exit) : proof_stream_matches(proof, matcher, run))
             continue;
-        (void)snprintf(why->text, sizeof why->text, "%s does not hold (oracle line %u)", matcher_name(matcher),
+        (void)snprintf(why->text, sizeof why->text, "%s does not hold (oracle line %u)", matching_name(matcher),
                        matcher->line);
         return false;
     }

@@ -75,7 +75,7 @@ static int proof_search_piece(void *context, const void *piece, size_t size_byte
 
 static void proof_search_streams(struct proof *proof, const struct proof_run *run, const struct proof_secrets *secrets)
 {
-    static const char *const names[] = {
+    static const char *const stream_names[] = {
         "", "stdin", "stdout", "stderr", "scratch-parent", "scratch-child", "scratch-grandchild"};
 
     for (unsigned name = EXHIBIT__STREAM_NAME__STREAM_STDOUT; name < LEDGER_STREAMS && !proof->failed; name++) {
@@ -87,7 +87,7 @@ static void proof_search_streams(struct proof *proof, const struct proof_run *ru
                                     proof->err) < 0)
             proof_give_up(proof);
         if (search.found)
-            proof_refute(proof, proof_run_text(run).text, "a canary's content is in %s of run %s", names[name],
+            proof_refute(proof, proof_run_text(run).text, "a canary's content is in %s of run %s", stream_names[name],
                          proof_run_text(run).text);
         bytes_done(&search.window);
     }

@@ -69,12 +69,12 @@ static void proof_refute_nonces(struct proof *proof)
 
 static void proof_refute_changes(struct proof *proof, const struct proof_run *run)
 {
-    static const char *const names[] = {"", "canary_read", "canary_link", "write", "folder"};
+    static const char *const target_names[] = {"", "canary_read", "canary_link", "write", "folder"};
 
     for (int target = 1; target < PROOF_TARGETS; target++)
         if (run->changed[target])
-            proof_refute(proof, proof_event_text(run->run->exit).text, "target %s changed over run %s", names[target],
-                         proof_run_text(run).text);
+            proof_refute(proof, proof_event_text(run->run->exit).text, "target %s changed over run %s",
+                         target_names[target], proof_run_text(run).text);
 }
 
 void proof_rule_traces(struct proof *proof)
@@ -89,7 +89,7 @@ void proof_rule_traces(struct proof *proof)
             continue;
         proof_refute_changes(proof, run);
         if (run->spoken->right_proofs > 0)
-            proof_refute(proof, proof_run_text(run).text, "run %s proves %" PRIu64 " reads, the first in row %s",
+            proof_refute(proof, proof_run_text(run).text, "run %s proves reads in %" PRIu64 " attempts, the first in row %s",
                          proof_run_text(run).text, run->spoken->right_proofs, run->spoken->first_proof);
     }
     proof_refute_nonces(proof);

@@ -121,12 +121,12 @@ static int spoken_take_line(struct spoken_reading *reading, struct spoken_flow *
         return err->code;
     if (line.kind == SPOKEN_TRY)
         return 0;
-    spoken_check_proofs(reading, flow->run, &line);
     row = &spoken->rows[line.role][line.round];
     if (row->seq != 0) {
         row->contested = row->contested || !digest_equal(&row->line, &arrival.line);
         return 0;
     }
+    spoken_check_proofs(reading, flow->run, &line);
     row->told = calloc(effects + 1, sizeof *row->told);
     if (row->told == NULL)
         return err_set(err, ERR_SYSTEM, "out of memory");

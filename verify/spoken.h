@@ -32,7 +32,7 @@ struct spoken {
     struct spoken_arrival *arrivals; /* owned; a hash table of `slots` (a power of two) */
     size_t slots;
     size_t arrival_count;
-    uint64_t right_proofs; /* of any copy */
+    uint64_t right_proofs; /* in rows, as their first copies tell them */
     char first_proof[64];  /* the first of them: ROLE/ROUND */
 };
 

@@ -41,6 +41,7 @@ class Fact:
         self.event, self.data = event, data
         self.kind = event.WhichOneof("what")
         self.packed = packed  # without its sequence number; None: to be packed when it is written
+        self.raw = None       # the bytes to write in its place
 
     @property
     def what(self):
@@ -72,11 +73,11 @@ def event(kind, run=0, at_ns=0, source="SOURCE_RECORDER", vantage=1, **fields):
 class Facts:
     def __init__(self):
         self.facts, self.objects, self.inputs = [], {}, {}
-        self.receipt, self.claim, self.run_id_of_receipt = None, None, None
-        self.late = []    # called with the facts just before they are packed
-        self.log_end = b""  # bytes after the last event
-        self.more = {}    # objects that no fact names
-        self.touched = set()  # (run, stream) whose bytes were changed
+        self.receipt, self.claim = None, None
+        self.late = []          # called with the facts just before they are packed
+        self.late_receipt = []  # called with the receipt, when it names its event log
+        self.log_end = b""      # bytes after the last event
+        self.touched = set()    # (run, stream) whose bytes were changed
 
     # ---- reading ----
 
@@ -118,7 +119,7 @@ class Facts:
     def copy(self):
         new = Facts()
         new.__dict__.update(self.__dict__, facts=list(self.facts), objects=dict(self.objects),
-                            inputs=dict(self.inputs), late=list(self.late), more=dict(self.more),
+                            inputs=dict(self.inputs), late=list(self.late), late_receipt=list(self.late_receipt),
                             touched=set(self.touched))
         new.receipt = schema.Receipt()
         new.receipt.CopyFrom(self.receipt)
@@ -231,9 +232,7 @@ class Facts:
 
     def hold(self, content):
         """Keeps an object; gives its digest."""
-        digest = pack.digest_of(content)
-        self.objects[digest] = content
-        return digest
+        return put(self.objects, content)
 
     def set_data(self, fact, data):
         """Other bytes in a chunk; without any the chunk goes."""
@@ -308,7 +307,9 @@ class Facts:
     def log_bytes(self):
         out = bytearray()
         for seq, fact in enumerate(self.facts, 1):
-            if fact.packed is None:
+            if fact.raw is not None:
+                packed = fact.raw
+            elif fact.packed is None:
                 packed = schema.pack(fact.event)
             else:
                 packed = b"\x08" + varint(seq) + fact.packed
@@ -339,31 +340,28 @@ class Facts:
         return {digest: content for digest, content in self.inputs.items() if digest in named}
 
     def build(self, claim=None):
-        """The container: with a claim (bytes), or a function that makes one from the receipt's digest, or without."""
+        """The container: with a claim that a function makes from the receipt's digest, or without one."""
         new = self.copy()
         new.settle()
         for step in new.late:
             step(new)
-        kept = dict(new.objects)
-        receipt = new.receipt
-        receipt.events.CopyFrom(new.describe(new.log_bytes()))
-        for step in new.receipt_late():
-            step(receipt)
-        packed = schema.pack(receipt)
-        objects = {pack.digest_of(packed): packed}
+        new.receipt.events.CopyFrom(new.describe(new.log_bytes()))
+        for step in new.late_receipt:
+            step(new.receipt)
+        objects, claim_digest = {}, None
+        receipt_digest = put(objects, schema.pack(new.receipt))
         if claim is not None:
-            claim = claim(pack.digest_of(packed)) if callable(claim) else claim
-            objects[pack.digest_of(claim)] = claim
-        kept.update(new.objects)
-        for digest in [segment.sha256 for segment in receipt.events.segments] + list(new.named()):
-            if digest in kept:
-                objects[digest] = kept[digest]
-        objects.update(new.more)
-        return pack.Pack(pack.digest_of(packed), None if claim is None else pack.digest_of(claim), objects,
-                         new.retained())
+            claim_digest = put(objects, claim(receipt_digest))
+        for digest in [segment.sha256 for segment in new.receipt.events.segments] + list(new.named()):
+            if digest in new.objects:
+                objects[digest] = new.objects[digest]
+        return pack.Pack(receipt_digest, claim_digest, objects, new.retained())
 
-    def receipt_late(self):
-        return [step.receipt for step in self.late if hasattr(step, "receipt")]
+
+def put(objects, content):
+    digest = pack.digest_of(content)
+    objects[digest] = content
+    return digest
 
 
 def offsets(chunks):

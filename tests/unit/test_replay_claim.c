@@ -234,7 +234,7 @@ static void ended_by_names_the_first_that_applies(void **state)
     event = scene_insert(&scene, scene_find(&scene, WHAT(CHUNK), RUN_STRICT, 0), RUN_STRICT);
     event->what_case = WHAT(PROCESS_EXIT);
     event->process_exit = gone->process_exit;
-    event = scene_find(&scene, WHAT(PROCESS_EXIT), RUN_STRICT, CHILD - 1);
+    event = scene_find(&scene, WHAT(PROCESS_EXIT), RUN_STRICT, CHILD); /* the inserted one comes before it */
     event = scene_insert(&scene, event, RUN_STRICT);
     event->what_case = WHAT(CLEANUP);
     event->cleanup = scene_take(&scene, sizeof *event->cleanup);

@@ -31,7 +31,7 @@ static bool parses(const char *text, struct line *out)
 {
     struct run run = test_run();
 
-    return line_parse(&run, (struct text){text, strlen(text)}, out);
+    return line_read(&run, (struct text){text, strlen(text)}, out);
 }
 
 static void a_row_tells_each_planned_effect(void **state)

@@ -43,6 +43,10 @@ static void json_is_compared_at_its_pointer(void **state)
     assert_false(json_holds("{\"a\": 1} x", "/a", "1"));
     assert_false(json_holds("{\"a\": 1, \"a\": 1}", "/a", "1"));
     assert_false(json_holds("", "", "1"));
+    assert_false(json_holds("1.0", "", "1"));
+    assert_true(json_holds("1e3", "", "1000.0"));
+    assert_false(json_holds("[9223372036854775808, 1]", "/1", "1"));
+    assert_false(json_holds("[\"\\u0000\", 1]", "/1", "1"));
 }
 
 static bool tap_holds(const char *text, enum oracle_tap_counter counter, int64_t number)
@@ -63,6 +67,10 @@ static void a_tap_counter_is_there_once(void **state)
     assert_false(tap_holds(text, ORACLE_TAP_TESTS, 9));
     assert_false(tap_holds("# tests 1\n# tests 1\n", ORACLE_TAP_TESTS, 1));
     assert_false(tap_holds("# pass 1\n", ORACLE_TAP_TESTS, 1));
+    assert_true(tap_holds("# tests 000000000000001", ORACLE_TAP_TESTS, 1));
+    assert_false(tap_holds("# tests 1\n# tests many\n", ORACLE_TAP_TESTS, 1));
+    assert_false(tap_holds("# tests 1\r\n", ORACLE_TAP_TESTS, 1));
+    assert_false(tap_holds("# tests 0000000000000001\n", ORACLE_TAP_TESTS, 1));
     assert_false(tap_holds("# tests 1x\n", ORACLE_TAP_TESTS, 1));
     assert_false(tap_holds("# tests \n", ORACLE_TAP_TESTS, 0));
     assert_false(tap_holds(" # tests 1\n", ORACLE_TAP_TESTS, 1));

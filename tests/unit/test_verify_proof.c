@@ -406,7 +406,7 @@ static const struct fault {
     {"boundary.attempts", reached_read, "read of run tree/strict row grandchild/2 reached", "NO-GO"},
     {"boundary.attempts", diverted_read, "read of run tree/strict row parent/1 was diverted", "NO-GO"},
     {"boundary.attempts", connection, "tcp of run tree/strict row parent/1 reached", "NO-GO"},
-    {"boundary.traces", reached_read, "proves 2 reads, the first in row grandchild/2", "NO-GO"},
+    {"boundary.traces", reached_read, "proves reads in 1 attempts, the first in row grandchild/2", "NO-GO"},
     {"boundary.traces", connection, "a message in run tree/strict", "NO-GO"},
     {"boundary.traces", stray_nonce, "holds a nonce of a strict run", "INCOMPLETE"},
     {"boundary.traces", target_changed, "target canary_read changed over run tree/strict", "NO-GO"},

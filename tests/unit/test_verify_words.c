@@ -2,7 +2,7 @@
  * The exact forms of what the probe says, the matchers of an oracle, patterns and placeholders.
  */
 #include "verify/binding.h"
-#include "verify/matcher.h"
+#include "verify/matching.h"
 #include "verify/proof.h"
 #include "verify/spoken_line.h"
 #include "verify_scene.h"
@@ -113,7 +113,7 @@ static bool holds(struct oracle_matcher matcher, const char *wanted, const char 
     struct bytes bytes = {(uint8_t *)(uintptr_t)text, strlen(text), 0};
 
     matcher.bytes = (struct bytes){(uint8_t *)(uintptr_t)wanted, strlen(wanted), 0};
-    return matcher_holds(&matcher, &bytes);
+    return matching_holds(&matcher, &bytes);
 }
 
 static bool json(const char *pointer, const char *wanted, const char *text)

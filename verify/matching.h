@@ -9,10 +9,10 @@
 
 #include <stdbool.h>
 
-#define MATCHER_STREAM_BYTES 16777216u /* a longer stream is matched by nothing but its length */
+#define MATCHING_STREAM_BYTES 16777216u /* a longer stream is matched by nothing but its length */
 
 /* Whether the matcher (of any kind but exit and signal) holds on these bytes. One that cannot be evaluated does not. */
-bool matcher_holds(const struct oracle_matcher *matcher, const struct bytes *text);
+bool matching_holds(const struct oracle_matcher *matcher, const struct bytes *text);
 
 /* What it looks at, for messages: "stdout contains". Static. */
-const char *matcher_name(const struct oracle_matcher *matcher);
+const char *matching_name(const struct oracle_matcher *matcher);

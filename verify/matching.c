@@ -1,7 +1,7 @@
 /*
  * Matching a stream's bytes.
  */
-#include "verify/matcher.h"
+#include "verify/matching.h"
 
 #include "base/cleanup.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *matcher_name(const struct oracle_matcher *matcher)
+const char *matching_name(const struct oracle_matcher *matcher)
 {
     switch (matcher->kind) {
     case ORACLE_EXIT:
@@ -31,7 +31,7 @@ const char *matcher_name(const struct oracle_matcher *matcher)
 }
 
 /* One reference token of RFC 6901, unescaped into out. False: a bad escape. */
-static bool matcher_token(const char *from, size_t size_bytes, char *out)
+static bool matching_token(const char *from, size_t size_bytes, char *out)
 {
     for (size_t i = 0; i < size_bytes; i++) {
         char c = from[i];
@@ -48,7 +48,7 @@ static bool matcher_token(const char *from, size_t size_bytes, char *out)
     return true;
 }
 
-static json_t *matcher_item(const json_t *array, const char *token)
+static json_t *matching_item(const json_t *array, const char *token)
 {
     size_t index = 0;
 
@@ -62,7 +62,7 @@ static json_t *matcher_item(const json_t *array, const char *token)
     return json_array_get(array, index);
 }
 
-static json_t *matcher_point(json_t *value, const char *pointer)
+static json_t *matching_point(json_t *value, const char *pointer)
 {
     AUTO_FREE char *token = malloc(strlen(pointer) + 1);
 
@@ -72,21 +72,21 @@ static json_t *matcher_point(json_t *value, const char *pointer)
         if (*pointer++ != '/')
             return NULL;
         size_bytes = strcspn(pointer, "/");
-        if (!matcher_token(pointer, size_bytes, token))
+        if (!matching_token(pointer, size_bytes, token))
             return NULL;
         pointer += size_bytes;
-        value = json_is_array(value) ? matcher_item(value, token) : json_object_get(value, token);
+        value = json_is_array(value) ? matching_item(value, token) : json_object_get(value, token);
     }
     return token == NULL ? NULL : value;
 }
 
-static bool matcher_json(const struct oracle_matcher *matcher, const struct bytes *text)
+static bool matching_json(const struct oracle_matcher *matcher, const struct bytes *text)
 {
     json_error_t ignored;
     json_t *whole = json_loadb((const char *)text->data, text->size_bytes, JSON_DECODE_ANY, &ignored);
     json_t *wanted =
         json_loadb((const char *)matcher->bytes.data, matcher->bytes.size_bytes, JSON_DECODE_ANY, &ignored);
-    json_t *found = matcher_point(whole, matcher->pointer == NULL ? "" : matcher->pointer);
+    json_t *found = matching_point(whole, matcher->pointer == NULL ? "" : matcher->pointer);
     bool equal = found != NULL && wanted != NULL && json_equal(found, wanted) == 1;
 
     json_decref(whole);
@@ -95,7 +95,7 @@ static bool matcher_json(const struct oracle_matcher *matcher, const struct byte
 }
 
 /* The number of a summary line; -1: it is not a number alone. */
-static int64_t matcher_count(const char *from, size_t size_bytes)
+static int64_t matching_count(const char *from, size_t size_bytes)
 {
     int64_t value = 0;
 
@@ -109,10 +109,10 @@ static int64_t matcher_count(const char *from, size_t size_bytes)
     return value;
 }
 
-static bool matcher_tap(const struct oracle_matcher *matcher, const struct bytes *text)
+static bool matching_tap(const struct oracle_matcher *matcher, const struct bytes *text)
 {
-    static const char *const words[] = {"", "# tests ", "# pass ", "# fail "};
-    const char *word = words[matcher->counter];
+    static const char *const tap_words[] = {"", "# tests ", "# pass ", "# fail "};
+    const char *word = tap_words[matcher->counter];
     const char *at = (const char *)text->data, *end = at == NULL ? NULL : at + text->size_bytes;
     unsigned seen = 0;
     int64_t value = -1;
@@ -123,7 +123,7 @@ static bool matcher_tap(const struct oracle_matcher *matcher, const struct bytes
         size_t size_bytes = (size_t)(stop - at), word_bytes = strlen(word);
 
         if (size_bytes >= word_bytes && memcmp(at, word, word_bytes) == 0) {
-            value = matcher_count(at + word_bytes, size_bytes - word_bytes);
+            value = matching_count(at + word_bytes, size_bytes - word_bytes);
             seen++;
         }
         at = newline == NULL ? end : newline + 1;
@@ -131,7 +131,7 @@ static bool matcher_tap(const struct oracle_matcher *matcher, const struct bytes
     return seen == 1 && value >= 0 && value == matcher->number;
 }
 
-bool matcher_holds(const struct oracle_matcher *matcher, const struct bytes *text)
+bool matching_holds(const struct oracle_matcher *matcher, const struct bytes *text)
 {
     const struct bytes *wanted = &matcher->bytes;
 
@@ -145,9 +145,9 @@ bool matcher_holds(const struct oracle_matcher *matcher, const struct bytes *tex
         return wanted->size_bytes == 0 ||
                (text->size_bytes > 0 && memmem(text->data, text->size_bytes, wanted->data, wanted->size_bytes) != NULL);
     case ORACLE_JSON_EQUALS:
-        return text->size_bytes > 0 && matcher_json(matcher, text);
+        return text->size_bytes > 0 && matching_json(matcher, text);
     case ORACLE_TAP:
-        return text->size_bytes > 0 && matcher_tap(matcher, text);
+        return text->size_bytes > 0 && matching_tap(matcher, text);
     default:
         return false;
     }

@@ -1,0 +1,252 @@
+/* formats/plan: values, defaults, recorded plans, and the plans that are shipped. */
+#include "tests/unit/test_plan_fixture.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "formats/oracle.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void assert_path(const char *path, const char *below_top)
+{
+    assert_non_null(path);
+    assert_memory_equal(path, plans_top, strlen(plans_top));
+    assert_string_equal(path + strlen(plans_top), below_top);
+}
+
+/* What does not depend on the plan's folder. */
+static void check_good_data(const struct plan *plan)
+{
+    const struct plan_trial *fell = &plan->trials[1];
+
+    assert_string_equal(plan->name, "trip");
+    assert_string_equal(plan->candidate.name, "box");
+    assert_int_equal(plan->candidate.argv.count, 3);
+    assert_string_equal(plan->candidate.argv.items[1], "--policy={policy}");
+    assert_int_equal(plan->candidate.version.count, 2);
+    assert_int_equal(plan->environment_count, 3);
+    assert_string_equal(plan->environment[1].name, "B");
+    assert_string_equal(plan->environment[1].value, "\xff"
+                                                    "a");
+    assert_int_equal(plan->input_count, 2);
+    assert_true(plan->inputs[0].retain && !plan->inputs[1].retain);
+    assert_string_equal(plan->inputs[1].path, "/etc/passwd");
+    assert_int_equal(plan->pin_count, 1);
+    assert_string_equal(plan->pins[0].path, "/bin/sh");
+    assert_int_equal(plan->pins[0].expected.bytes[1], 0x11);
+    assert_int_equal(plan->binary_count, 1);
+    assert_string_equal(plan->binaries[0].name, "sh");
+    assert_int_equal(plan->case_count, 2);
+    assert_string_equal(plan->cases[0].name, "hello");
+    assert_int_equal(plan->cases[0].command.count, 4);
+    assert_string_equal(plan->cases[0].command.items[2], "{{x} {scratch}");
+    assert_string_equal(plan->cases[0].command.items[3], "\xff");
+    assert_int_equal(plan->cases[0].stdin_bytes.size_bytes, 2);
+    assert_memory_equal(plan->cases[0].stdin_bytes.data, "\0\1", 2);
+    assert_int_equal(plan->cases[0].watchdog_ms, 5);
+    assert_string_equal(plan->cases[0].environment[0].value, "/sbin");
+    assert_int_equal(plan->cases[1].watchdog_ms, 30000);
+    assert_int_equal(plan->trial_count, 2);
+    assert_false(plan->trials[0].tree);
+    assert_int_equal(plan->trials[0].lifetime_ms, 1000);
+    assert_int_equal(plan->trials[0].effect_count, 1);
+    assert_int_equal(plan->trials[0].rounds, 1);
+    assert_int_equal(plan->trials[0].step_count, 0);
+    assert_true(fell->tree);
+    assert_int_equal(fell->effect_count, 5);
+    assert_int_equal(fell->rounds, 20);
+    assert_int_equal(fell->interval_ms, 100);
+    assert_int_equal(fell->lifetime_ms, 4900);
+    assert_int_equal(fell->step_count, 2);
+    assert_int_equal(fell->steps[0].signal, SIGTERM);
+    assert_int_equal(fell->steps[0].target, EXHIBIT__STEP_TARGET__STEP_LAUNCHER);
+    assert_int_equal(fell->steps[0].after_rounds, 10);
+    assert_int_equal(fell->steps[1].signal, SIGKILL);
+    assert_int_equal(fell->steps[1].target, EXHIBIT__STEP_TARGET__STEP_GROUP);
+    assert_int_equal(fell->steps[1].after_ms, 1000);
+}
+
+static void every_key_is_read_and_resolved(void **state)
+{
+    struct plan plan = plans_read(plans_good);
+    struct digest digest = digest_of(plans_good, strlen(plans_good));
+
+    (void)state;
+    check_good_data(&plan);
+    assert_true(digest_equal(&plan.digest, &digest));
+    assert_string_equal(plan.file, "p/plan.yaml");
+    assert_path(plan.folder, "/p");
+    assert_path(plan.oracle_file, "/p/o.yaml");
+    assert_path(plan.candidate.policy_file, "/p/sub/p.yaml");
+    assert_path(plan.workspace, "/p/w");
+    assert_path(plan.inputs[0].path, "/p/w");
+    assert_true(plan.cases[1].stdin_from_file && !plan.cases[0].stdin_from_file);
+    assert_string_equal((char *)plan.cases[1].stdin_bytes.data, "text\n");
+    plan_done(&plan);
+    assert_null(plan.cases);
+}
+
+static void a_recorded_plan_is_the_same_but_for_what_lies_outside(void **state)
+{
+    struct plan plan;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(chdir("/"), 0); /* nothing it names is here */
+    if (plan_parse_recorded(plans_good, strlen(plans_good), &plan, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(chdir(plans_top), 0);
+    check_good_data(&plan);
+    assert_int_equal(plan.source.size_bytes, strlen(plans_good));
+    assert_null(plan.folder);
+    assert_null(plan.oracle_file);
+    assert_null(plan.candidate.policy_file);
+    assert_null(plan.workspace);
+    assert_string_equal(plan.inputs[0].path, "w");
+    assert_true(plan.cases[1].stdin_from_file);
+    assert_int_equal(plan.cases[1].stdin_bytes.size_bytes, 0);
+    plan_done(&plan);
+
+    assert_int_equal(plan_parse_recorded(plans_used, strlen(plans_used), &plan, &err), 0);
+    assert_string_equal(plan.candidate.name, "box");
+    assert_int_equal(plan.candidate.argv.count, 0);
+    plan_done(&plan);
+    assert_int_equal(plan_parse_recorded("version: 1\nname: A\n", 19, &plan, &err), ERR_USAGE);
+    assert_string_equal(err.text, "the recorded plan:1: a plan needs `candidate`; add it");
+    plan_done(&plan);
+}
+
+static void a_plan_of_little_has_the_defaults(void **state)
+{
+    struct plan plan = plans_read(plans_used);
+
+    (void)state;
+    assert_null(plan.oracle_file);
+    assert_null(plan.workspace);
+    assert_int_equal(plan.input_count + plan.pin_count + plan.binary_count + plan.environment_count, 0);
+    assert_int_equal(plan.cases[0].stdin_bytes.size_bytes, 0);
+    assert_int_equal(plan.cases[0].watchdog_ms, 30000);
+    assert_int_equal(plan.trial_count, 2);
+    assert_string_equal(plan.trials[0].name, "bootstrap");
+    assert_false(plan.trials[0].tree);
+    assert_int_equal(plan.trials[0].effect_count, 5);
+    assert_int_equal(plan.trials[0].lifetime_ms, 1200);
+    assert_int_equal(plan.trials[0].interval_ms, 200);
+    assert_int_equal(plan.trials[0].step_count, 0);
+    assert_string_equal(plan.trials[1].name, "tree");
+    assert_true(plan.trials[1].tree);
+    assert_int_equal(plan.trials[1].effect_count, 5);
+    assert_int_equal(plan.trials[1].rounds, 32);
+    assert_int_equal(plan.trials[1].interval_ms, 200);
+    assert_int_equal(plan.trials[1].lifetime_ms, 8000);
+    assert_int_equal(plan.trials[1].step_count, 1);
+    assert_int_equal(plan.trials[1].steps[0].signal, SIGTERM);
+    assert_int_equal(plan.trials[1].steps[0].target, EXHIBIT__STEP_TARGET__STEP_GROUP);
+    assert_int_equal(plan.trials[1].steps[0].after_rounds, 8);
+    plan_done(&plan);
+}
+
+static void a_trial_with_its_kind_alone_has_the_defaults(void **state)
+{
+    AUTO_FREE char *text =
+        plans_changed(plans_used, "cases:\n", "trials: [{name: b, kind: bootstrap}, {name: t, kind: tree}]\ncases:\n");
+    struct plan plan = plans_read(text);
+
+    (void)state;
+    assert_int_equal(plan.trials[0].lifetime_ms, 1200);
+    assert_int_equal(plan.trials[0].rounds, 1);
+    assert_int_equal(plan.trials[1].lifetime_ms, 8000);
+    assert_int_equal(plan.trials[1].rounds, 32);
+    assert_int_equal(plan.trials[1].steps[0].after_rounds, 8);
+    plan_done(&plan);
+}
+
+static void a_candidate_of_a_folder_brings_argv_and_policy(void **state)
+{
+    AUTO_FREE char *other = plans_changed(plans_used, "use: box", "use: box, policy: q.yaml");
+    struct plan plan = plans_read(plans_used);
+
+    (void)state;
+    assert_string_equal(plan.candidate.name, "box");
+    assert_int_equal(plan.candidate.argv.count, 4);
+    assert_string_equal(plan.candidate.version.items[1], "-V");
+    assert_path(plan.candidate.policy_file, "/c/box/p.yaml");
+    plan_done(&plan);
+    plan = plans_read(other);
+    assert_path(plan.candidate.policy_file, "/c/box/q.yaml");
+    plan_done(&plan);
+}
+
+/* A path through a link that stays inside is fine. */
+static void a_link_within_the_folder_is_followed(void **state)
+{
+    AUTO_FREE char *text = plans_changed(plans_good, "o.yaml", "self/o.yaml");
+    struct plan plan = plans_read(text);
+
+    (void)state;
+    assert_path(plan.oracle_file, "/p/o.yaml");
+    plan_done(&plan);
+}
+
+static void the_shipped_plans_fit_their_oracles(void **state)
+{
+    static const struct {
+        const char *file, *candidate, *policy;
+    } plans[] = {{"plan.yaml", "landlock", "deny-default.yaml"},
+                 {"plan-open.yaml", "open", NULL},
+                 {"plan-usable.yaml", "landlock-pidns", "usable.yaml"}};
+    static const char *const oracles[] = {"oracle.yaml", "oracle-wrong.yaml", "../oracle-default.yaml"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        char path[512];
+        struct plan plan;
+        struct err err = {0};
+
+        (void)snprintf(path, sizeof path, EXPERIMENTS "/hook-confinement/%s", plans[i].file);
+        if (plan_read(path, CANDIDATES, &plan, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_string_equal(plan.candidate.name, plans[i].candidate);
+        assert_int_equal(plan.candidate.policy_file != NULL, plans[i].policy != NULL);
+        if (plans[i].policy != NULL)
+            assert_string_equal(strrchr(plan.candidate.policy_file, '/') + 1, plans[i].policy);
+        assert_string_equal(strrchr(plan.oracle_file, '/'), "/oracle.yaml");
+        assert_int_equal(plan.case_count, 5);
+        for (size_t j = 0; j < sizeof oracles / sizeof oracles[0]; j++) {
+            AUTO_BYTES struct bytes text = {0};
+            struct oracle oracle;
+
+            (void)snprintf(path, sizeof path, EXPERIMENTS "/hook-confinement/%s", oracles[j]);
+            assert_int_equal(file_read_path(AT_FDCWD, path, 0, LIMIT_YAML_BYTES, &text, &err), 0);
+            if (oracle_parse(path, text.data, text.size_bytes, &oracle, &err) < 0 ||
+                oracle_fits_plan(path, &oracle, &plan, &err) < 0)
+                fail_msg("%s", err.text);
+            oracle_done(&oracle);
+        }
+        plan_done(&plan);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_is_read_and_resolved),
+        cmocka_unit_test(a_recorded_plan_is_the_same_but_for_what_lies_outside),
+        cmocka_unit_test(a_plan_of_little_has_the_defaults),
+        cmocka_unit_test(a_trial_with_its_kind_alone_has_the_defaults),
+        cmocka_unit_test(a_candidate_of_a_folder_brings_argv_and_policy),
+        cmocka_unit_test(a_link_within_the_folder_is_followed),
+        cmocka_unit_test(the_shipped_plans_fit_their_oracles),
+    };
+
+    return cmocka_run_group_tests(tests, plans_set_up, plans_tear_down);
+}

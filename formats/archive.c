@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 static bool ends_with(const char *path, size_t size_bytes, const char *end)
 {
@@ -334,8 +335,12 @@ int archive_list_read(const void *from, size_t size_bytes, struct archive_list *
     /* libarchive turns the names of some formats into the locale's encoding: this one keeps all of Unicode. */
     locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     locale_t before = utf8 == (locale_t)0 ? (locale_t)0 : uselocale(utf8);
-    int code = read_list(&listing, from, size_bytes, err);
+    int code;
 
+    /* Zip members carry local time, which libarchive reads by the zone of this process: one zone for every reader. */
+    (void)setenv("TZ", "UTC0", 1);
+    tzset();
+    code = read_list(&listing, from, size_bytes, err);
     if (listing.formats != NULL)
         archive_read_free(listing.formats);
     if (listing.filters != NULL)

@@ -24,14 +24,10 @@ const char args_help[] =
 enum { OPTION_ORACLE = 256, OPTION_WORK, OPTION_REQUIRE, OPTION_SNAPSHOTS, OPTION_HELP, OPTION_VERSION };
 
 static const struct option options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"oracle", required_argument, NULL, OPTION_ORACLE},
-    {"work", required_argument, NULL, OPTION_WORK},
-    {"require", required_argument, NULL, OPTION_REQUIRE},
-    {"snapshots", no_argument, NULL, OPTION_SNAPSHOTS},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {NULL, 0, NULL, 0},
+    {"output", required_argument, NULL, 'o'},           {"oracle", required_argument, NULL, OPTION_ORACLE},
+    {"work", required_argument, NULL, OPTION_WORK},     {"require", required_argument, NULL, OPTION_REQUIRE},
+    {"snapshots", no_argument, NULL, OPTION_SNAPSHOTS}, {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},     {NULL, 0, NULL, 0},
 };
 
 /* Takes one option in. */

@@ -13,9 +13,9 @@ struct args {
     const char *plan;
     const char *oracle; /* NULL: the plan's, or the shipped default */
     const char *output;
-    const char *work;   /* NULL: the default */
+    const char *work; /* NULL: the default */
     bool require_go;
-    bool snapshots;     /* do not use kernel process events */
+    bool snapshots; /* do not use kernel process events */
 };
 
 /* Parses; all texts are borrowed from argv. ERR_USAGE says what is wrong and what to do. */

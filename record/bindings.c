@@ -85,8 +85,7 @@ static int texts_put(struct session *session, const struct bytes *policy, struct
 
     if (pack_put(pack, PACK_OBSERVATION, plan->data, plan->size_bytes, &out->plan, err) < 0 ||
         pack_put(pack, PACK_OBSERVATION, oracle->data, oracle->size_bytes, &out->oracle, err) < 0 ||
-        (policy != NULL &&
-         pack_put(pack, PACK_OBSERVATION, policy->data, policy->size_bytes, &out->policy, err) < 0))
+        (policy != NULL && pack_put(pack, PACK_OBSERVATION, policy->data, policy->size_bytes, &out->policy, err) < 0))
         return err->code;
     out->message.plan_sha256 = JOURNAL_DIGEST(out->plan);
     out->message.oracle_sha256 = JOURNAL_DIGEST(out->oracle);
@@ -101,8 +100,8 @@ static int launcher_fill(const struct plan *plan, struct bindings *out, struct e
     if (out->launcher == NULL)
         return err_set_errno(err, "memory for the launcher's words");
     for (size_t i = 0; i < plan->candidate.argv.count; i++)
-        out->launcher[i] = (ProtobufCBinaryData){strlen(plan->candidate.argv.items[i]),
-                                                 (uint8_t *)plan->candidate.argv.items[i]};
+        out->launcher[i] =
+            (ProtobufCBinaryData){strlen(plan->candidate.argv.items[i]), (uint8_t *)plan->candidate.argv.items[i]};
     out->message.launcher = out->launcher;
     out->message.n_launcher = plan->candidate.argv.count;
     return 0;

@@ -1,6 +1,6 @@
 /*
- * What a recording is bound to: machine, binaries, pins, plan, oracle, policy. Gathered before anything is started, but for
- * the candidate's own word on its version.
+ * What a recording is bound to: machine, binaries, pins, plan, oracle, policy. Gathered before anything is started, but
+ * for the candidate's own word on its version.
  */
 #pragma once
 
@@ -22,9 +22,9 @@ struct bindings {
 int bindings_check_pins(const struct plan *plan, struct err *err);
 
 /*
- * Gathers everything and puts plan, oracle and policy bytes (NULL: none) into the journal's pack. `program_dir` is where the
- * toolkit's own programs are. Gives the probe's digest to the session. ERR_USAGE: a binary is missing or a pin does not match.
- * Release with bindings_done, also after a failure.
+ * Gathers everything and puts plan, oracle and policy bytes (NULL: none) into the journal's pack. `program_dir` is
+ * where the toolkit's own programs are. Gives the probe's digest to the session. ERR_USAGE: a binary is missing or a
+ * pin does not match. Release with bindings_done, also after a failure.
  */
 int bindings_gather(struct session *session, const char *program_dir, const struct bytes *policy, struct bindings *out,
                     struct err *err);

@@ -54,10 +54,9 @@ static int flow_put(struct flow *flow, const uint8_t *bytes, size_t size_bytes, 
 {
     struct capture *capture = flow->capture;
     bool from_subject = flow->name != EXHIBIT__STREAM_NAME__STREAM_STDIN;
-    Exhibit__Event event =
-        journal_event(is_scratch(flow->name) ? EXHIBIT__SOURCE__SOURCE_SCRATCH : EXHIBIT__SOURCE__SOURCE_PIPE,
-                      from_subject ? EXHIBIT__VANTAGE__VANTAGE_SUBJECT : EXHIBIT__VANTAGE__VANTAGE_HOST,
-                      capture->request.run);
+    Exhibit__Event event = journal_event(
+        is_scratch(flow->name) ? EXHIBIT__SOURCE__SOURCE_SCRATCH : EXHIBIT__SOURCE__SOURCE_PIPE,
+        from_subject ? EXHIBIT__VANTAGE__VANTAGE_SUBJECT : EXHIBIT__VANTAGE__VANTAGE_HOST, capture->request.run);
     Exhibit__Chunk chunk = EXHIBIT__CHUNK__INIT;
 
     if (stream_writer_size(flow->writer) + size_bytes > LIMIT_STREAM_BYTES) {
@@ -178,8 +177,8 @@ bool capture_is_over(const struct capture *capture)
 static int put_end(struct flow *flow, struct err *err)
 {
     struct capture *capture = flow->capture;
-    Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST,
-                                         capture->request.run);
+    Exhibit__Event event =
+        journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, capture->request.run);
     Exhibit__StreamEnd end = EXHIBIT__STREAM_END__INIT;
     const Exhibit__Stream *content;
 
@@ -209,8 +208,8 @@ int capture_finish(struct capture *capture, struct err *err)
             code = flow_read(flow, err);
         if (code < 0)
             return code;
-        flow_close(flow, is_scratch(flow->name) ? EXHIBIT__STREAM_END__HOW__HOW_EOF
-                                                : EXHIBIT__STREAM_END__HOW__HOW_CLOSED);
+        flow_close(flow,
+                   is_scratch(flow->name) ? EXHIBIT__STREAM_END__HOW__HOW_EOF : EXHIBIT__STREAM_END__HOW__HOW_CLOSED);
         if (flow->how == EXHIBIT__STREAM_END__HOW__HOW_NONE) /* a copy that never was */
             flow->how = EXHIBIT__STREAM_END__HOW__HOW_EOF;
         if (put_end(flow, err) < 0)
@@ -227,8 +226,8 @@ static int flow_start(struct flow *flow, int fd, int (*ready)(void *, uint32_t, 
     return loop_add(flow->capture->loop, &flow->source, events, err);
 }
 
-int capture_new(struct loop *loop, struct journal *journal, const struct capture_request *request,
-                struct capture **out, struct err *err)
+int capture_new(struct loop *loop, struct journal *journal, const struct capture_request *request, struct capture **out,
+                struct err *err)
 {
     struct capture *capture = calloc(1, sizeof *capture);
     struct flow *flows;

@@ -1,6 +1,6 @@
 /*
- * The bytes of one run: what is offered on its stdin, what comes from its stdout and stderr, and the copies of its lines
- * that each role of a trial leaves in the scratch. Each piece is written down as it arrives.
+ * The bytes of one run: what is offered on its stdin, what comes from its stdout and stderr, and the copies of its
+ * lines that each role of a trial leaves in the scratch. Each piece is written down as it arrives.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ struct capture_request {
 const char *capture_role_file(Exhibit__Role role);
 
 /* Starts. The descriptors are the capture's from here on, also after a failure. */
-int capture_new(struct loop *loop, struct journal *journal, const struct capture_request *request,
-                struct capture **out, struct err *err);
+int capture_new(struct loop *loop, struct journal *journal, const struct capture_request *request, struct capture **out,
+                struct err *err);
 
 /* Looks at the scratch copies: each 50 ms is enough. */
 int capture_sample(struct capture *capture, struct err *err);

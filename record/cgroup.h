@@ -1,6 +1,6 @@
 /*
- * A control group (version 2) for each run, below the recorder's own: membership that no detaching escapes, and a way to
- * end all members at once. Absent on machines that do not give one: that is an answer, not an error.
+ * A control group (version 2) for each run, below the recorder's own: membership that no detaching escapes, and a way
+ * to end all members at once. Absent on machines that do not give one: that is an answer, not an error.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 struct cgroup {
-    int dir_fd;     /* -1: none */
+    int dir_fd; /* -1: none */
     int parent_fd;
     char name[64];
 };

@@ -85,8 +85,7 @@ static int signal_send(const struct ending *ending, const Exhibit__StepPlan *pla
 static int step_send(struct ending *ending, Exhibit__Step *step, struct err *err)
 {
     const Exhibit__StepPlan *plan = ending->probe->ending[ending->sent];
-    Exhibit__Event event =
-        journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, ending->run);
+    Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, ending->run);
     int code = observer_alive(ending->session->observer, step, err);
 
     if (code == 0) {

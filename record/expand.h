@@ -5,7 +5,8 @@
 
 #include "record/session.h"
 
-/* Appends a copy of `text` (size_bytes of it) to a list. ERR_SYSTEM: out of memory. Release lists with text_list_done. */
+/* Appends a copy of `text` (size_bytes of it) to a list. ERR_SYSTEM: out of memory. Release lists with text_list_done.
+ */
 int text_list_add(struct text_list *list, const char *text, size_t size_bytes, struct err *err);
 
 /* Releases what is owned; NULL-terminated until then once an item was added. */
@@ -14,15 +15,18 @@ void text_list_done(struct text_list *list);
 #define AUTO_TEXT_LIST __attribute__((cleanup(text_list_done)))
 
 /*
- * Expands {workspace} {scratch} {home} {tools} {policy} in each item and puts `command` (NULL: none) in place of an item
- * "{command}"; "{{" is a brace. ERR_USAGE: an unknown placeholder (plans are checked for that before). `out` is empty before.
+ * Expands {workspace} {scratch} {home} {tools} {policy} in each item and puts `command` (NULL: none) in place of an
+ * item
+ * "{command}"; "{{" is a brace. ERR_USAGE: an unknown placeholder (plans are checked for that before). `out` is empty
+ * before.
  */
 int expand_argv(const struct session *session, const struct text_list *template, const struct text_list *command,
                 struct text_list *out, struct err *err);
 
 /*
- * The environment of a command: HOME, TMPDIR, XDG folders and npm's configuration in the scratch, then what the plan names,
- * then what the case names (count of them; a later one of a name replaces an earlier one). `out` is empty before.
+ * The environment of a command: HOME, TMPDIR, XDG folders and npm's configuration in the scratch, then what the plan
+ * names, then what the case names (count of them; a later one of a name replaces an earlier one). `out` is empty
+ * before.
  */
 int expand_environment(const struct session *session, const struct plan_variable *more, size_t more_count,
                        struct text_list *out, struct err *err);

@@ -40,12 +40,11 @@ void journal_free(struct journal *journal);
 Exhibit__Event journal_event(Exhibit__Source source, Exhibit__Vantage vantage, uint32_t run);
 
 /* Sets the event's one kind: JOURNAL_WHAT(event, chunk, CHUNK, &chunk). */
-#define JOURNAL_WHAT(event, field, FIELD, pointer) \
-    do { \
-        (event).what_case = EXHIBIT__EVENT__WHAT_##FIELD; \
-        (event).field = (pointer); \
+#define JOURNAL_WHAT(event, field, FIELD, pointer)                                                                     \
+    do {                                                                                                               \
+        (event).what_case = EXHIBIT__EVENT__WHAT_##FIELD;                                                              \
+        (event).field = (pointer);                                                                                     \
     } while (0)
 
 /* A protobuf bytes field over a digest, borrowed. */
-#define JOURNAL_DIGEST(digest) \
-    ((ProtobufCBinaryData){.len = DIGEST_BYTES, .data = (digest).bytes})
+#define JOURNAL_DIGEST(digest) ((ProtobufCBinaryData){.len = DIGEST_BYTES, .data = (digest).bytes})

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Lists of a claim grow one item at a time: MAKE puts a fresh message of a type at the end of a list and gives it, or NULL
- * when memory ran out. What is in the claim is freed with it.
+ * Lists of a claim grow one item at a time: MAKE puts a fresh message of a type at the end of a list and gives it, or
+ * NULL when memory ran out. What is in the claim is freed with it.
  */
 static void *item_add(void *list, size_t *count, size_t size_bytes, void (*init)(void *item))
 {
@@ -30,7 +30,7 @@ static void *item_add(void *list, size_t *count, size_t size_bytes, void (*init)
     return item;
 }
 
-#define MAKE(claim, list, Type, init) \
+#define MAKE(claim, list, Type, init)                                                                                  \
     ((Type *)item_add(&(claim)->list, &(claim)->n_##list, sizeof(Type), (void (*)(void *))(init)))
 
 static bool text_set(char **field, const char *text)
@@ -74,8 +74,7 @@ static bool rule_add(Exhibit__Claim *claim, const struct judge_verdict *verdict)
     rule->holds = verdict->holds;
     (void)snprintf(detail, sizeof detail, "%s", verdict->detail);
     if (verdict->failures > 4)
-        (void)snprintf(detail + strlen(detail), sizeof detail - strlen(detail), "; and %u more",
-                       verdict->failures - 4);
+        (void)snprintf(detail + strlen(detail), sizeof detail - strlen(detail), "; and %u more", verdict->failures - 4);
     if (!clean_text_set(&rule->detail, detail))
         return false;
     rule->evidence = calloc(verdict->evidence_count + 1, sizeof *rule->evidence);
@@ -129,8 +128,7 @@ static int artifact_order(const void *a, const void *b)
     return order != 0 ? order : (left->path.len > right->path.len) - (left->path.len < right->path.len);
 }
 
-static bool archives_add(const struct judge_run *run, const struct oracle_case *expected,
-                         Exhibit__CaseResult *result)
+static bool archives_add(const struct judge_run *run, const struct oracle_case *expected, Exhibit__CaseResult *result)
 {
     for (size_t j = 0; j < run->artifact_count; j++) {
         const Exhibit__Artifact *artifact = run->artifacts[j];
@@ -202,8 +200,7 @@ static bool attempts_add(const struct judge *judge, const struct judge_run *run,
 
             if (attempt == NULL || !text_set(&attempt->trial, run->name) ||
                 !text_set(&attempt->mode, judge_mode_text(run->mode)) ||
-                !text_set(&attempt->role, judge_role_text(row->role)) ||
-                !text_set(&attempt->effect, run->effects[j]) ||
+                !text_set(&attempt->role, judge_role_text(row->role)) || !text_set(&attempt->effect, run->effects[j]) ||
                 !text_set(&attempt->outcome, judge_outcome(judge, run, row, j)))
                 return false;
             attempt->round = row->round;
@@ -249,8 +246,7 @@ static bool tree_add(const struct judge_run *run, Exhibit__Claim *claim)
             continue;
         member = MAKE(claim, tree, Exhibit__TreeMember, exhibit__tree_member__init);
         if (member == NULL || !text_set(&member->trial, run->name) ||
-            !text_set(&member->mode, judge_mode_text(run->mode)) ||
-            !text_set(&member->role, judge_role_text(role)) ||
+            !text_set(&member->mode, judge_mode_text(run->mode)) || !text_set(&member->role, judge_role_text(role)) ||
             !text_set(&member->ended_by, judge_ended_by(run, role)))
             return false;
         member->pid = one ? known->pid : 0;

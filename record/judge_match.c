@@ -44,8 +44,8 @@ static json_t *pointer_follow(json_t *value, const char *pointer)
 static bool json_holds(const struct bytes *stream, const struct oracle_matcher *matcher, char *why, size_t room_bytes)
 {
     json_error_t error;
-    json_t *text = json_loadb((const char *)stream->data, stream->size_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-                              &error);
+    json_t *text =
+        json_loadb((const char *)stream->data, stream->size_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     json_t *expected = json_loadb((const char *)matcher->bytes.data, matcher->bytes.size_bytes, JSON_DECODE_ANY, NULL);
     json_t *value = text == NULL ? NULL : pointer_follow(text, matcher->pointer);
     bool holds = value != NULL && expected != NULL && json_equal(value, expected) == 1;
@@ -76,7 +76,8 @@ static int counter_find(const struct bytes *stream, const char *name, int64_t *o
 
         if (line_end > at && line_end[-1] == '\r')
             line_end--;
-        if (digits < line_end && memcmp(at, "# ", 2) == 0 && memcmp(at + 2, name, name_bytes) == 0 && digits[-1] == ' ') {
+        if (digits < line_end && memcmp(at, "# ", 2) == 0 && memcmp(at + 2, name, name_bytes) == 0 &&
+            digits[-1] == ' ') {
             int64_t value = 0;
             const char *digit = digits;
 
@@ -114,8 +115,7 @@ static bool stream_holds(const struct judge_run *run, const struct oracle_matche
     const struct bytes *kept = &run->kept[stream];
     bool holds;
 
-    if (run->not_whole[stream] ||
-        (run->size_bytes[stream] > JUDGE_KEPT_BYTES && matcher->kind != ORACLE_EMPTY)) {
+    if (run->not_whole[stream] || (run->size_bytes[stream] > JUDGE_KEPT_BYTES && matcher->kind != ORACLE_EMPTY)) {
         (void)snprintf(why, room_bytes, "is too long to be looked at");
         return false;
     }
@@ -129,8 +129,8 @@ static bool stream_holds(const struct judge_run *run, const struct oracle_matche
         break;
     case ORACLE_CONTAINS:
         holds = matcher->bytes.size_bytes == 0 ||
-                (kept->size_bytes > 0 && memmem(kept->data, kept->size_bytes, matcher->bytes.data,
-                                                matcher->bytes.size_bytes) != NULL);
+                (kept->size_bytes > 0 &&
+                 memmem(kept->data, kept->size_bytes, matcher->bytes.data, matcher->bytes.size_bytes) != NULL);
         break;
     case ORACLE_JSON_EQUALS:
         return json_holds(kept, matcher, why, room_bytes);

@@ -12,8 +12,8 @@ bool judge_case_is_met(const struct judge_run *run, const struct oracle_case *ex
 bool judge_archive_matches(const struct oracle_archive *archive, const Exhibit__Artifact *artifact);
 
 /*
- * Whether the archive of the strict run equals that of the baseline, but for what differs between the baselines (`again` may
- * be NULL). Where not, `why` says in what.
+ * Whether the archive of the strict run equals that of the baseline, but for what differs between the baselines
+ * (`again` may be NULL). Where not, `why` says in what.
  */
 bool judge_archives_are_equal(const struct oracle_archive *archive, const struct judge_run *baseline,
                               const struct judge_run *again, const struct judge_run *strict, char *why,

@@ -56,10 +56,10 @@ static const struct {
 static bool run_check(const struct judge_run *run, const char *name, Exhibit__Mode mode, uint32_t repeat,
                       struct judge_verdict *verdict)
 {
-    const char *what = run == NULL            ? "is not in the receipt"
-                       : run->spawn_failed    ? "could not be executed"
-                       : !run->exited         ? "has no observed end"
-                                              : NULL;
+    const char *what = run == NULL         ? "is not in the receipt"
+                       : run->spawn_failed ? "could not be executed"
+                       : !run->exited      ? "has no observed end"
+                                           : NULL;
 
     if (what != NULL)
         judge_fail(verdict, "", "%s %s %u %s", name, judge_mode_text(mode), repeat, what);
@@ -119,8 +119,8 @@ void judge_rule_recording(const struct judge *judge, struct judge_verdict *verdi
 
         (void)run_check(judge_case_run(judge, name, EXHIBIT__MODE__MODE_BASELINE, 1), name,
                         EXHIBIT__MODE__MODE_BASELINE, 1, verdict);
-        (void)run_check(judge_case_run(judge, name, EXHIBIT__MODE__MODE_STRICT, 1), name, EXHIBIT__MODE__MODE_STRICT,
-                        1, verdict);
+        (void)run_check(judge_case_run(judge, name, EXHIBIT__MODE__MODE_STRICT, 1), name, EXHIBIT__MODE__MODE_STRICT, 1,
+                        verdict);
     }
     for (size_t i = 0; i < judge->oracle->trial_count; i++)
         trial_check(judge, &judge->oracle->trials[i], verdict);
@@ -304,8 +304,7 @@ void judge_rule_cleanup(const struct judge *judge, struct judge_verdict *verdict
 
             for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; run != NULL && role < JUDGE_ROLES; role++)
                 if (run->bound_cleanup_at_ns != 0 && judge_role_is_known(run, role) &&
-                    run->bound_cleanup_at_ns <
-                        run->roles[role].first_at_ns + (run->lifetime_ms + 1000ull) * 1000000u)
+                    run->bound_cleanup_at_ns < run->roles[role].first_at_ns + (run->lifetime_ms + 1000ull) * 1000000u)
                     judge_fail(verdict, "", "%s %s: the cleanup came before the %s could end itself", run->name,
                                judge_mode_text(mode), judge_role_text(role));
         }

@@ -61,9 +61,8 @@ static void nonces_check(const struct judge *judge, struct judge_verdict *verdic
                  role++) {
                 char evidence[64];
 
-                if (!run->roles[role].listed ||
-                    memmem(message->payload.data, message->payload.size_bytes, run->roles[role].nonce,
-                           2 * NONCE_BYTES) == NULL)
+                if (!run->roles[role].listed || memmem(message->payload.data, message->payload.size_bytes,
+                                                       run->roles[role].nonce, 2 * NONCE_BYTES) == NULL)
                     continue;
                 (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)message->seq);
                 judge_fail(verdict, evidence, "%s strict: a listener got a message of the %s", run->name,
@@ -95,8 +94,8 @@ static void strict_run_check(const struct judge_run *run, struct judge_verdict *
             if (run->rows[i].attempts[j].proof_right)
                 judge_fail(verdict, "", "%s strict %s/%u proves that it read the canary of %s", run->name,
                            judge_role_text(run->rows[i].role), run->rows[i].round, run->effects[j]);
-    if (run->exited && (!run->has_frozen_before || !run->has_frozen_after ||
-                        !digest_equal(&run->frozen_before, &run->frozen_after)))
+    if (run->exited &&
+        (!run->has_frozen_before || !run->has_frozen_after || !digest_equal(&run->frozen_before, &run->frozen_after)))
         judge_fail(verdict, "", "%s strict: the workspace changed", run->name);
 }
 
@@ -150,10 +149,9 @@ static void role_ended_check(const struct judge *judge, const struct judge_run *
     if (known->gone_at_ns <= limit_ns && known->gone_at_ns < judge_self_exit_ns(run, role))
         return;
     (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)known->gone_seq);
-    judge_fail(verdict, evidence, "%s strict: the %s outlived the ending by %llu ms (%s)", run->name,
-               judge_role_text(role),
-               (unsigned long long)((known->gone_at_ns - judge_last_step(run)->at_ns) / 1000000u),
-               judge_ended_by(run, role));
+    judge_fail(
+        verdict, evidence, "%s strict: the %s outlived the ending by %llu ms (%s)", run->name, judge_role_text(role),
+        (unsigned long long)((known->gone_at_ns - judge_last_step(run)->at_ns) / 1000000u), judge_ended_by(run, role));
 }
 
 void judge_rule_ended(const struct judge *judge, struct judge_verdict *verdict)
@@ -162,8 +160,8 @@ void judge_rule_ended(const struct judge *judge, struct judge_verdict *verdict)
         const struct oracle_trial *trial = &judge->oracle->trials[i];
         const struct judge_run *run = judge_trial_run(judge, trial->name, EXHIBIT__MODE__MODE_STRICT, 1);
 
-        for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT;
-             run != NULL && run->step_count > 0 && role < JUDGE_ROLES; role++)
+        for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; run != NULL && run->step_count > 0 && role < JUDGE_ROLES;
+             role++)
             if (trial->roles[role])
                 role_ended_check(judge, run, role, verdict);
     }

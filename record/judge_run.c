@@ -180,10 +180,10 @@ static void identity_take(const struct judge *judge, struct judge_run *run, cons
         known->pid = identity->pid;
         known->start_time = identity->start_time;
         known->first_at_ns = event->at_ns;
-        known->network_private =
-            identity->network_namespace != 0 && identity->network_namespace != judge->network_namespace &&
-            identity->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&
-            identity->routes_beyond_loopback == 0;
+        known->network_private = identity->network_namespace != 0 &&
+                                 identity->network_namespace != judge->network_namespace &&
+                                 identity->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&
+                                 identity->routes_beyond_loopback == 0;
         return;
     }
 }

@@ -110,8 +110,7 @@ void judge_settle(struct judge *judge)
             uint32_t round;
 
             if (judge_message_is_of(run, message, &role, &round))
-                evidence_mark(run, role, round,
-                              message->protocol == EXHIBIT__PROTOCOL__PROTOCOL_TCP ? "tcp" : "udp");
+                evidence_mark(run, role, round, message->protocol == EXHIBIT__PROTOCOL__PROTOCOL_TCP ? "tcp" : "udp");
         }
     }
 }

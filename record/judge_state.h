@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JUDGE_ROLES 4          /* by Exhibit__Role; 0 is none */
-#define JUDGE_STREAMS 7        /* by Exhibit__StreamName */
-#define JUDGE_TARGETS 5        /* by Exhibit__TargetName */
+#define JUDGE_ROLES 4              /* by Exhibit__Role; 0 is none */
+#define JUDGE_STREAMS 7            /* by Exhibit__StreamName */
+#define JUDGE_TARGETS 5            /* by Exhibit__TargetName */
 #define JUDGE_KEPT_BYTES 16777216u /* of a case's stream: matchers on a longer one do not hold */
 
 enum judge_told_kind { JUDGE_TOLD_OK = 1, JUDGE_TOLD_ERRNO, JUDGE_TOLD_TIMEOUT, JUDGE_TOLD_SIGNAL };
@@ -147,10 +147,10 @@ struct judge_run {
     uint64_t exit_seq;
     bool all_gone;
     uint32_t remaining;
-    bool accepted;                 /* a connection came */
-    bool messaged[3];              /* by Exhibit__Protocol */
-    bool touched[JUDGE_TARGETS];   /* inotify told of it */
-    uint32_t drops_seen[3];        /* by Exhibit__Protocol */
+    bool accepted;               /* a connection came */
+    bool messaged[3];            /* by Exhibit__Protocol */
+    bool touched[JUDGE_TARGETS]; /* inotify told of it */
+    uint32_t drops_seen[3];      /* by Exhibit__Protocol */
     bool dropped;
     bool lost;
     bool leaked; /* a canary's content in a stream or an artifact */

@@ -36,7 +36,7 @@ struct listeners {
     uint16_t tcp_port;
     uint16_t udp_port;
     uint32_t run;
-    uint32_t accepted; /* over the recording */
+    uint32_t accepted;              /* over the recording */
     struct connection *connections; /* CONNECTIONS_MAX of them */
 };
 
@@ -50,8 +50,7 @@ static void peer_format(const struct sockaddr_in *peer, char *out, size_t room_b
 
 static int put_message(struct listeners *listeners, uint32_t run, Exhibit__Message *message, struct err *err)
 {
-    Exhibit__Event event =
-        journal_event(EXHIBIT__SOURCE__SOURCE_LISTENER, EXHIBIT__VANTAGE__VANTAGE_HOST, run);
+    Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_LISTENER, EXHIBIT__VANTAGE__VANTAGE_HOST, run);
 
     JOURNAL_WHAT(event, message, MESSAGE, message);
     return journal_put(listeners->journal, &event, NULL, 0, err);
@@ -161,7 +160,8 @@ static int datagram_take(struct listeners *listeners, struct err *err)
     struct sockaddr_in peer = {0};
     socklen_t peer_bytes = sizeof peer;
     Exhibit__Message message = EXHIBIT__MESSAGE__INIT;
-    ssize_t got = recvfrom(listeners->udp.fd, payload, sizeof payload, MSG_TRUNC, (struct sockaddr *)&peer, &peer_bytes);
+    ssize_t got =
+        recvfrom(listeners->udp.fd, payload, sizeof payload, MSG_TRUNC, (struct sockaddr *)&peer, &peer_bytes);
 
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return 0;
@@ -199,7 +199,8 @@ static int listener_open(int type, uint16_t *out_port, struct err *err)
         return err_set_errno(err, "open a listener");
     if (type == SOCK_DGRAM && setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room_bytes, sizeof room_bytes) < 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room_bytes, sizeof room_bytes);
-    if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || (type == SOCK_STREAM && listen(fd, SOMAXCONN) < 0) ||
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        (type == SOCK_STREAM && listen(fd, SOMAXCONN) < 0) ||
         getsockname(fd, (struct sockaddr *)&address, &address_bytes) < 0)
         return err_set_errno(err, "listen on 127.0.0.1");
     *out_port = ntohs(address.sin_port);
@@ -290,8 +291,7 @@ int listeners_drain(struct listeners *listeners, struct err *err)
     } while (accepted != listeners->accepted);
     while ((code = datagram_take(listeners, err)) > 0)
         ;
-    if (code < 0 ||
-        put_drops(listeners, EXHIBIT__PROTOCOL__PROTOCOL_TCP, listeners->tcp.fd, err) < 0 ||
+    if (code < 0 || put_drops(listeners, EXHIBIT__PROTOCOL__PROTOCOL_TCP, listeners->tcp.fd, err) < 0 ||
         put_drops(listeners, EXHIBIT__PROTOCOL__PROTOCOL_UDP, listeners->udp.fd, err) < 0)
         return err->code;
     return 0;

@@ -21,8 +21,8 @@ uint16_t listeners_udp_port(const struct listeners *listeners);
 void listeners_set_run(struct listeners *listeners, uint32_t run);
 
 /*
- * Takes everything that has arrived, ends connections that are still open, and writes down the drop counters. Call when the
- * run's processes are gone and the loop has been turned once.
+ * Takes everything that has arrived, ends connections that are still open, and writes down the drop counters. Call when
+ * the run's processes are gone and the loop has been turned once.
  */
 int listeners_drain(struct listeners *listeners, struct err *err);
 

@@ -233,7 +233,7 @@ struct census {
     struct {
         pid_t pid;
         pid_t parent;
-    } *items;
+    } * items;
     size_t count;
     size_t room;
     bool short_of_memory;
@@ -295,8 +295,8 @@ static int snapshot(struct observer *observer, struct err *err)
 }
 
 /*
- * Reads identities that no exec event announced: of forks that never execute, and with snapshots of all, again and again,
- * since an exec shows in nothing else.
+ * Reads identities that no exec event announced: of forks that never execute, and with snapshots of all, again and
+ * again, since an exec shows in nothing else.
  */
 static int identities_look(struct observer *observer, struct err *err)
 {

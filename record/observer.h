@@ -26,16 +26,16 @@ Exhibit__Source observer_source(const struct observer *observer);
 const char *observer_note(const struct observer *observer);
 
 /*
- * From now on the process `root` (our unreaped child) and all that descends from it belong to `run`. `identity` is called
- * with each identity that is read (borrowed during the call).
+ * From now on the process `root` (our unreaped child) and all that descends from it belong to `run`. `identity` is
+ * called with each identity that is read (borrowed during the call).
  */
 int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint64_t start_time,
                        void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns),
                        void *context, struct err *err);
 
 /*
- * Looks again: events that are there, members that vanished unseen, identities not read yet. At least each 50 ms during a
- * run; and right before a process is started, so that nothing older is taken for the run's.
+ * Looks again: events that are there, members that vanished unseen, identities not read yet. At least each 50 ms during
+ * a run; and right before a process is started, so that nothing older is taken for the run's.
  */
 int observer_tick(struct observer *observer, struct err *err);
 

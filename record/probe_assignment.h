@@ -16,9 +16,9 @@ struct probe_assignment {
 };
 
 /*
- * Assigns a probe for a run of the trial, with a fresh nonce: in baseline and strict as the plan says; the first control
- * makes one round of each role, the second one of the parent, and neither has an ending. Fills `command` (empty before; owned
- * by the caller). The effects are borrowed from the trial. ERR_SYSTEM.
+ * Assigns a probe for a run of the trial, with a fresh nonce: in baseline and strict as the plan says; the first
+ * control makes one round of each role, the second one of the parent, and neither has an ending. Fills `command` (empty
+ * before; owned by the caller). The effects are borrowed from the trial. ERR_SYSTEM.
  */
 int probe_assign(const struct session *session, const struct plan_trial *trial, Exhibit__Mode mode, uint32_t repeat,
                  struct probe_assignment *out, struct text_list *command, struct err *err);

@@ -29,8 +29,8 @@ bool proc_stat_parse(const char *text, size_t size_bytes, struct proc_stat *out)
 bool proc_is_gone(pid_t pid, uint64_t start_time);
 
 /*
- * Reads who a process is. Owned by the caller: free with exhibit__process_identity__free_unpacked. NULL: it is gone, was
- * replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty.
+ * Reads who a process is. Owned by the caller: free with exhibit__process_identity__free_unpacked. NULL: it is gone,
+ * was replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty.
  */
 Exhibit__ProcessIdentity *proc_identity_read(pid_t pid);
 

@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RECEIVE_ROOM_BYTES (64 << 20) /* a storm of 10,000 forks makes about 30,000 messages of some 600 bytes of room */
+#define RECEIVE_ROOM_BYTES                                                                                             \
+    (64 << 20) /* a storm of 10,000 forks makes about 30,000 messages of some 600 bytes of room */
 #define CPUS_MAX 4096
 #define SELF_TEST_MS 1000
 
@@ -106,7 +107,8 @@ static int message_take(struct process_events *events, const char *bytes, size_t
         return 0;
     memcpy(&message, bytes + NLMSG_HDRLEN, sizeof message);
     body_bytes = size_bytes - NLMSG_HDRLEN - sizeof message;
-    if (message.id.idx != CN_IDX_PROC || message.id.val != CN_VAL_PROC || body_bytes < offsetof(struct proc_event, event_data))
+    if (message.id.idx != CN_IDX_PROC || message.id.val != CN_VAL_PROC ||
+        body_bytes < offsetof(struct proc_event, event_data))
         return 0;
     memcpy(&raw, bytes + NLMSG_HDRLEN + sizeof message, body_bytes < sizeof raw ? body_bytes : sizeof raw);
     *lost += gap_count(events, raw.cpu, message.seq); /* the answer to anybody's listen_ask is numbered, too */

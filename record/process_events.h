@@ -1,6 +1,6 @@
 /*
- * Kernel process events (netlink connector, linux/cn_proc.h): each fork, exec and exit of every process of the machine, in
- * order, while it happens. Knows nothing of runs or members.
+ * Kernel process events (netlink connector, linux/cn_proc.h): each fork, exec and exit of every process of the machine,
+ * in order, while it happens. Knows nothing of runs or members.
  */
 #pragma once
 
@@ -19,16 +19,16 @@ enum process_event_kind {
 struct process_event {
     enum process_event_kind kind;
     pid_t pid;
-    pid_t parent_pid;  /* FORK */
-    int wait_status;   /* EXIT: as waitpid gives it */
+    pid_t parent_pid; /* FORK */
+    int wait_status;  /* EXIT: as waitpid gives it */
 };
 
 /* Owned by the caller, free with process_events_close. */
 struct process_events;
 
 /*
- * Opens the source and proves with two processes of its own that the events are those of this machine's processes under the
- * pids that we see. NULL: not to be had here; `note` (room_bytes) says why in a few words.
+ * Opens the source and proves with two processes of its own that the events are those of this machine's processes under
+ * the pids that we see. NULL: not to be had here; `note` (room_bytes) says why in a few words.
  */
 struct process_events *process_events_open(char *note, size_t room_bytes);
 

@@ -95,9 +95,8 @@ static int signals_open(struct recording *recording, struct err *err)
     (void)signal(SIGPIPE, SIG_IGN);
     if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_set_errno(err, "prepare for signals and orphans");
-    recording->signals = (struct loop_source){.fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK),
-                                              .ready = signal_ready,
-                                              .context = recording};
+    recording->signals = (struct loop_source){
+        .fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK), .ready = signal_ready, .context = recording};
     if (recording->signals.fd < 0)
         return err_set_errno(err, "watch for signals");
     return loop_add(recording->session.loop, &recording->signals, EPOLLIN, err);
@@ -168,8 +167,8 @@ static int steps_make(struct recording *recording, struct err *err)
 
     if (bindings_put(session, &recording->bindings, err) < 0 ||
         steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE, true, err) < 0 ||
-        targets_reset(session->targets, err) < 0 ||
-        steps_cases(session, EXHIBIT__MODE__MODE_BASELINE, err) < 0 || steps_trials_baseline(session, err) < 0 ||
+        targets_reset(session->targets, err) < 0 || steps_cases(session, EXHIBIT__MODE__MODE_BASELINE, err) < 0 ||
+        steps_trials_baseline(session, err) < 0 ||
         steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_BASELINE, false, err) < 0)
         return err->code;
     if ((!session->interrupted && steps_launcher(session, err) < 0) ||
@@ -180,8 +179,8 @@ static int steps_make(struct recording *recording, struct err *err)
 }
 
 /* Puts a packed message and gives its digest. */
-static int message_put(struct pack_writer *pack, const ProtobufCMessage *message, size_t max_bytes,
-                       struct digest *out, struct err *err)
+static int message_put(struct pack_writer *pack, const ProtobufCMessage *message, size_t max_bytes, struct digest *out,
+                       struct err *err)
 {
     AUTO_BYTES struct bytes packed = {0};
 

@@ -20,10 +20,10 @@
 #define SECOND_NS 1000000000ull
 #define TICK_NS 20000000ull
 #define SAMPLE_NS 50000000ull
-#define LEFTOVER_NS SECOND_NS          /* how long descendants of a case may stay when it has ended */
-#define UNSEEN_NS (5 * SECOND_NS)      /* on top of the bounds, where no role was seen (yet) */
+#define LEFTOVER_NS SECOND_NS     /* how long descendants of a case may stay when it has ended */
+#define UNSEEN_NS (5 * SECOND_NS) /* on top of the bounds, where no role was seen (yet) */
 #define MARGIN_NS (SECOND_NS / 5)
-#define KILLED_NS (5 * SECOND_NS)      /* how long the killed may take to go */
+#define KILLED_NS (5 * SECOND_NS) /* how long the killed may take to go */
 
 struct run {
     struct session *session;
@@ -38,7 +38,7 @@ struct run {
     uint64_t exited_at_ns;  /* 0: the root has not ended */
     uint64_t cleanup_at_ns; /* 0: no cleanup */
     Exhibit__Cleanup__Reason reason;
-    uint64_t bound_at_ns;   /* trials: the earliest moment of a cleanup */
+    uint64_t bound_at_ns; /* trials: the earliest moment of a cleanup */
 };
 
 static Exhibit__Event event_of(const struct run *run)

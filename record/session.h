@@ -22,17 +22,17 @@ struct session {
     struct observer *observer;
     struct listeners *listeners;
     struct targets *targets;
-    char work[PATH_MAX];     /* absolute; holds all of the following */
+    char work[PATH_MAX]; /* absolute; holds all of the following */
     char workspace[PATH_MAX];
     char scratch[PATH_MAX];
     char home[PATH_MAX];
     char tools[PATH_MAX];
-    char policy[PATH_MAX];   /* empty: the candidate has none */
-    char group_prefix[40];   /* of the names of control groups: unlike that of any other recording */
-    struct digest probe;     /* the probe's executable */
-    uint32_t run_count;      /* numbers given so far */
+    char policy[PATH_MAX]; /* empty: the candidate has none */
+    char group_prefix[40]; /* of the names of control groups: unlike that of any other recording */
+    struct digest probe;   /* the probe's executable */
+    uint32_t run_count;    /* numbers given so far */
     bool control_groups;
-    volatile bool interrupted; /* end everything, write down that it is partial */
+    volatile bool interrupted;                         /* end everything, write down that it is partial */
     void (*progress)(void *context, const char *text); /* what is being done now; NULL: nobody listens */
     void *progress_context;
 };

@@ -69,7 +69,7 @@ static int pipes_open(int pipes[6], struct err *err)
             return err_set_errno(err, "make a pipe non-blocking");
         if (ours)
             (void)fcntl(pipes[i], F_SETPIPE_SZ, PIPE_ROOM_BYTES); /* a wish: a user over its quota keeps 64 KiB */
-        if (pipes[i] < 3) /* dup2 in the child relies on this */
+        if (pipes[i] < 3)                                         /* dup2 in the child relies on this */
             return err_set(err, ERR_SYSTEM, "descriptors 0, 1 and 2 must be open");
     }
     return 0;

@@ -1,6 +1,6 @@
 /*
- * Starts one command: own session and process group, own control group, three pipes, nothing inherited. The only place of
- * the toolkit that starts a process.
+ * Starts one command: own session and process group, own control group, three pipes, nothing inherited. The only place
+ * of the toolkit that starts a process.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct spawn_request {
-    char *const *argv;        /* NULL-terminated; the first is looked up in PATH of `environment` unless it has a slash */
+    char *const *argv; /* NULL-terminated; the first is looked up in PATH of `environment` unless it has a slash */
     char *const *environment; /* NULL-terminated NAME=value: all that the command gets */
     const char *cwd;
     const struct cgroup *cgroup; /* the command is put there before it executes; may be CGROUP_NONE */
@@ -20,7 +20,7 @@ struct spawn_request {
 
 struct spawned {
     pid_t pid;
-    int pid_fd; /* owned */
+    int pid_fd;                         /* owned */
     int stdin_fd, stdout_fd, stderr_fd; /* the recorder's ends, non-blocking, owned */
     uint64_t start_time;                /* clock ticks since boot */
     const char *failed_stage;           /* NULL: it executes. Else what failed, static; there is no process any more */
@@ -28,7 +28,8 @@ struct spawned {
 };
 
 /*
- * Starts it. A command that cannot be executed is an answer (failed_stage), not an error. ERR_SYSTEM: the recorder itself
- * could not (no descriptor, no process): nothing was started, out is unset. The process is the caller's to wait for.
+ * Starts it. A command that cannot be executed is an answer (failed_stage), not an error. ERR_SYSTEM: the recorder
+ * itself could not (no descriptor, no process): nothing was started, out is unset. The process is the caller's to wait
+ * for.
  */
 int spawn_start(const struct spawn_request *request, struct spawned *out, struct err *err);

@@ -54,8 +54,8 @@ int steps_freeze(struct session *session, Exhibit__FreezeMoment moment, bool ret
     if (put_freeze(session, 0, moment, "workspace", layout_source(session), retain, err) < 0)
         return err->code;
     for (size_t i = 0; i < plan->input_count; i++)
-        if (put_freeze(session, 0, moment, plan->inputs[i].name, plan->inputs[i].path,
-                       retain && plan->inputs[i].retain, err) < 0)
+        if (put_freeze(session, 0, moment, plan->inputs[i].name, plan->inputs[i].path, retain && plan->inputs[i].retain,
+                       err) < 0)
             return err->code;
     return 0;
 }
@@ -69,8 +69,7 @@ static int artifact_take(void *context, const Exhibit__Artifact *artifact, const
                          struct err *err)
 {
     struct artifact_context *where = context;
-    Exhibit__Event event =
-        journal_event(EXHIBIT__SOURCE__SOURCE_FILES, EXHIBIT__VANTAGE__VANTAGE_HOST, where->run);
+    Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_FILES, EXHIBIT__VANTAGE__VANTAGE_HOST, where->run);
 
     JOURNAL_WHAT(event, artifact, ARTIFACT, (Exhibit__Artifact *)artifact); /* packed only */
     return journal_put(where->session->journal, &event, content, size_bytes, err);
@@ -87,8 +86,8 @@ static int run_in_copies(struct session *session, const struct run_request *requ
         return err_set(err, ERR_LIMIT, "more than %u runs in one recording", LIMIT_RUNS);
     session->run_count++;
     if (layout_reset(session, err) < 0 || run_start_put(session, request, where.run, err) < 0 ||
-        put_freeze(session, where.run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_BEFORE, "workspace", session->workspace, false,
-                   err) < 0)
+        put_freeze(session, where.run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_BEFORE, "workspace", session->workspace,
+                   false, err) < 0)
         return err->code;
     if (run_execute(session, request, where.run, err) < 0)
         return err_wrap(err, "%s", request->name);
@@ -171,8 +170,7 @@ int steps_cases(struct session *session, Exhibit__Mode mode, struct err *err)
         return err->code;
     for (size_t i = 0; i < session->plan->case_count; i++) {
         const struct plan_case *one = &session->plan->cases[i];
-        uint32_t repeats =
-            mode == EXHIBIT__MODE__MODE_BASELINE && has_archives(session->oracle, one->name) ? 2 : 1;
+        uint32_t repeats = mode == EXHIBIT__MODE__MODE_BASELINE && has_archives(session->oracle, one->name) ? 2 : 1;
 
         for (uint32_t repeat = 1; repeat <= repeats && !session->interrupted; repeat++)
             if (case_run(session, one, mode, repeat, err) < 0)
@@ -204,15 +202,18 @@ static int trial_run(struct session *session, const struct plan_trial *trial, Ex
         argv_for(session, mode, &command, &argv, err) < 0 ||
         expand_environment(session, NULL, 0, &environment, err) < 0)
         return err->code;
-    if (mode == EXHIBIT__MODE__MODE_STRICT && phase_put(session->journal, trial->name, EXHIBIT__PHASE_NAME__PHASE_STATE_BEFORE, err) < 0)
+    if (mode == EXHIBIT__MODE__MODE_STRICT &&
+        phase_put(session->journal, trial->name, EXHIBIT__PHASE_NAME__PHASE_STATE_BEFORE, err) < 0)
         return err->code;
     if (targets_state(session->targets, 0, err) < 0)
         return err->code;
-    if (mode == EXHIBIT__MODE__MODE_STRICT && phase_put(session->journal, trial->name, EXHIBIT__PHASE_NAME__PHASE_STRICT, err) < 0)
+    if (mode == EXHIBIT__MODE__MODE_STRICT &&
+        phase_put(session->journal, trial->name, EXHIBIT__PHASE_NAME__PHASE_STRICT, err) < 0)
         return err->code;
     if (run_in_copies(session, &request, err) < 0)
         return err->code;
-    if (mode == EXHIBIT__MODE__MODE_STRICT && phase_put(session->journal, trial->name, EXHIBIT__PHASE_NAME__PHASE_STATE_AFTER, err) < 0)
+    if (mode == EXHIBIT__MODE__MODE_STRICT &&
+        phase_put(session->journal, trial->name, EXHIBIT__PHASE_NAME__PHASE_STATE_AFTER, err) < 0)
         return err->code;
     return targets_state(session->targets, 0, err);
 }
@@ -228,7 +229,8 @@ static int reset_and_run(struct session *session, const struct plan_trial *trial
     };
     bool again = mode == EXHIBIT__MODE__MODE_CONTROL && repeat == 2;
 
-    if (phase_put(session->journal, trial->name, again ? EXHIBIT__PHASE_NAME__PHASE_RESET_AGAIN : phases[mode], err) < 0 ||
+    if (phase_put(session->journal, trial->name, again ? EXHIBIT__PHASE_NAME__PHASE_RESET_AGAIN : phases[mode], err) <
+            0 ||
         targets_reset(session->targets, err) < 0)
         return err->code;
     if (again && phase_put(session->journal, trial->name, EXHIBIT__PHASE_NAME__PHASE_CONTROL_AFTER, err) < 0)

@@ -18,7 +18,8 @@
 #define CANARY_BYTES 64 /* hexadecimal digits: 256 bits that nobody guesses */
 #define TARGET_COUNT 5  /* by Exhibit__TargetName */
 #define FILE_MASK (IN_ACCESS | IN_OPEN | IN_MODIFY | IN_ATTRIB | IN_CLOSE_WRITE | IN_MOVE_SELF | IN_DELETE_SELF)
-#define FOLDER_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR)
+#define FOLDER_MASK                                                                                                    \
+    (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR)
 
 static const char *const file_names[TARGET_COUNT] = {NULL, "canary-read", "canary-link", "write-here", ""};
 static const char write_content[] = "This file is written by nobody but the recorder.\n";
@@ -35,8 +36,7 @@ struct targets {
 
 static int put_file_event(struct targets *targets, const struct inotify_event *seen, struct err *err)
 {
-    Exhibit__Event event =
-        journal_event(EXHIBIT__SOURCE__SOURCE_INOTIFY, EXHIBIT__VANTAGE__VANTAGE_HOST, targets->run);
+    Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_INOTIFY, EXHIBIT__VANTAGE__VANTAGE_HOST, targets->run);
     Exhibit__FileEvent file_event = EXHIBIT__FILE_EVENT__INIT;
     Exhibit__Lost lost = EXHIBIT__LOST__INIT;
 
@@ -100,7 +100,8 @@ static int watch(struct targets *targets, Exhibit__TargetName name, struct err *
     return targets->watches[name] < 0 ? err_set_errno(err, "watch %s", targets->paths[name]) : 0;
 }
 
-/* Puts content into a target. A file that is still the recorder's keeps its inode; whatever else is there is removed. */
+/* Puts content into a target. A file that is still the recorder's keeps its inode; whatever else is there is removed.
+ */
 static int file_set(struct targets *targets, Exhibit__TargetName name, const void *from, size_t size_bytes,
                     struct err *err)
 {

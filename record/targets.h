@@ -1,6 +1,6 @@
 /*
- * What the probe tries to read and to write: two canaries and a target in a folder outside of everything that the policy
- * grants. Set, looked at, and watched with inotify. Knows no rule.
+ * What the probe tries to read and to write: two canaries and a target in a folder outside of everything that the
+ * policy grants. Set, looked at, and watched with inotify. Knows no rule.
  */
 #pragma once
 

@@ -47,11 +47,10 @@ int version_ask(struct session *session, char **out, struct err *err)
         if (expand_argv(session, &session->plan->candidate.version, NULL, &argv, err) < 0 ||
             expand_environment(session, NULL, 0, &environment, err) < 0)
             return err->code;
-        if (spawn_start(&(struct spawn_request){.argv = argv.items,
-                                                .environment = environment.items,
-                                                .cwd = session->work,
-                                                .cgroup = &none},
-                        &spawned, err) < 0)
+        if (spawn_start(
+                &(struct spawn_request){
+                    .argv = argv.items, .environment = environment.items, .cwd = session->work, .cgroup = &none},
+                &spawned, err) < 0)
             return err_wrap(err, "ask the candidate for its version");
         if (spawned.failed_stage == NULL) {
             used = answer_read(spawned.stdout_fd, answer, ANSWER_BYTES);

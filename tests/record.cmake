@@ -5,6 +5,9 @@ exhibit_unit_test(spawn exhibit_record)
 add_executable(strip-claim e2e/strip_claim.c)
 target_link_libraries(strip-claim PRIVATE exhibit_formats exhibit_warnings)
 
+add_executable(rejudge e2e/rejudge.c)
+target_link_libraries(rejudge PRIVATE exhibit_record exhibit_warnings)
+
 # One set of recordings serves all tests that look at whole bundles.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_test(NAME e2e.bundles

@@ -1,5 +1,6 @@
 exhibit_unit_test(verify_words exhibit_verify)
-exhibit_unit_test(verify_proof exhibit_verify)
+exhibit_unit_test(verify_rules exhibit_verify)
+exhibit_unit_test(verify_outcomes exhibit_verify)
 exhibit_unit_test(verify_statement exhibit_verify)
 exhibit_unit_test(verify_integrity exhibit_verify)
 exhibit_unit_test(verify_binding exhibit_verify)

@@ -3,6 +3,7 @@
  */
 #include "verify/binding.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -101,6 +102,7 @@ static void binding_check_log(struct binding *binding)
 {
     const Exhibit__RecordingStart *start = binding->ledger.recording_start->recording_start;
 
+    assert(start != NULL);
     if (binding->receipt->run_id.len != RUN_ID_BYTES || !evidence_same(&binding->receipt->run_id, &start->run_id))
         finding_add(binding->findings, "the receipt's run id is not that of the recording");
     for (size_t i = 0; i < binding->ledger.run_count; i++) {

@@ -62,6 +62,7 @@ static int binding_check_artifact(struct binding *binding, const Exhibit__Event 
     bool named = archive_name_is_known((const char *)artifact->path.data, artifact->path.len);
     AUTO_BYTES struct bytes content = {0};
     struct archive_list derived = {0};
+    uint64_t size_bytes = 0;
     struct digest digest;
     int code;
 
@@ -72,12 +73,18 @@ static int binding_check_artifact(struct binding *binding, const Exhibit__Event 
     }
     if (!digest_from(artifact->sha256.data, artifact->sha256.len, &digest))
         return err_set(err, ERR_FORMAT, "event %" PRIu64 ": a kept artifact has no digest", event->seq);
-    code = binding->evidence->object(binding->evidence->source, &digest, LIMIT_ARTIFACT_BYTES, &content, err);
+    /* Only what is listed by member is taken into memory whole. */
+    if (named || artifact->is_archive)
+        code = binding->evidence->object(binding->evidence->source, &digest, LIMIT_ARTIFACT_BYTES, &content, err);
+    else
+        code = binding->evidence->pieces(binding->evidence->source, &digest, binding_ignore_piece, &size_bytes, err);
     if (code < 0)
         return err_wrap(err, "event %" PRIu64 ", artifact", event->seq);
-    if (content.size_bytes != artifact->size_bytes)
-        finding_add(binding->findings, "event %" PRIu64 ": the artifact has %zu bytes, %" PRIu64 " are recorded",
-                    event->seq, content.size_bytes, artifact->size_bytes);
+    size_bytes += content.size_bytes;
+    if (size_bytes != artifact->size_bytes)
+        finding_add(binding->findings,
+                    "event %" PRIu64 ": the artifact has %" PRIu64 " bytes, %" PRIu64 " are recorded", event->seq,
+                    size_bytes, artifact->size_bytes);
     if (!named && !artifact->is_archive)
         return 0;
     code = archive_list_read(content.data, content.size_bytes, &derived, err);

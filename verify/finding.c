@@ -3,6 +3,7 @@
  */
 #include "verify/finding.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ void finding_add(struct findings *findings, const char *fmt, ...)
         else
             used += (size_t)snprintf(safe + used, 5, "\\x%02x", (unsigned char)*at);
     }
+    assert(used <= strlen(text) * 4);
     safe[used] = '\0';
     findings->texts[findings->kept++] = safe;
 }

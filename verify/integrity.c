@@ -7,6 +7,7 @@
 #include "formats/message.h"
 #include "formats/stream.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static bool integrity_mark(struct integrity *integrity, enum pack_part part, con
     int64_t index;
     bool before;
 
+    assert(part == PACK_OBSERVATION || part == PACK_INPUT);
     if (digest->len != DIGEST_BYTES) {
         finding_add(integrity->findings, "event %" PRIu64 ": the digest of %s is not of %d bytes", integrity->seq, what,
                     DIGEST_BYTES);

@@ -3,6 +3,7 @@
  */
 #include "verify/ledger.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,7 @@ static int ledger_open_run(struct ledger *ledger, Exhibit__Event *event, struct 
     const Exhibit__RunStart *told = event->run_start;
     struct ledger_run **runs, *run;
 
+    assert(event->run != 0);
     if (event->what_case != EXHIBIT__EVENT__WHAT_RUN_START)
         return err_set(err, ERR_FORMAT,
                        "DECISION 1.1: event %" PRIu64 " belongs to run %" PRIu32 ", which has not started", event->seq,
@@ -320,6 +322,7 @@ uint32_t ledger_rounds(const struct ledger_run *run, Exhibit__Role role)
 {
     const Exhibit__ProbeAssignment *probe = ledger_told(run)->probe;
 
+    assert(probe != NULL); /* checked when the run was opened */
     for (size_t i = 0; i < probe->n_roles; i++)
         if (probe->roles[i]->role == role)
             return probe->roles[i]->rounds;

@@ -63,10 +63,14 @@ struct ledger_run *ledger_find(const struct ledger *ledger, Exhibit__RunKind kin
 /* The run with this number, or NULL. */
 struct ledger_run *ledger_run_numbered(struct ledger *ledger, uint32_t number);
 
-/* The event of a kind with the highest sequence number below `seq` (after: the lowest above), or NULL. For
- * TargetStates `target` selects; else it is 0. */
+/*
+ * The last event of a kind with a sequence number below `seq`, or NULL. `target` selects among TargetStates; for all
+ * else it is 0.
+ */
 const Exhibit__Event *ledger_before(const struct ledger *ledger, Exhibit__Event__WhatCase kind, int target,
                                     uint64_t seq);
+
+/* The first one above `seq`, in the same way. */
 const Exhibit__Event *ledger_after(const struct ledger *ledger, Exhibit__Event__WhatCase kind, int target,
                                    uint64_t seq);
 
@@ -85,8 +89,10 @@ static inline bool ledger_is_trial(const struct ledger_run *run)
     return ledger_told(run)->kind == EXHIBIT__RUN_KIND__RUN_TRIAL;
 }
 
-/* The texts of DECISION 1.2; "?" for a value that this version does not know. Static. */
+/* The text of a mode (DECISION 1.2); "?" for a value that this version does not know. Static. */
 const char *ledger_mode_text(Exhibit__Mode mode);
+
+/* The same of a role. */
 const char *ledger_role_text(Exhibit__Role role);
 
 /* The planned rounds of a role in a trial's run; 0 where its assignment does not list the role. */

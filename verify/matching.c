@@ -83,7 +83,8 @@ static json_t *matching_point(json_t *value, const char *pointer)
 static bool matching_json(const struct oracle_matcher *matcher, const struct bytes *text)
 {
     json_error_t ignored;
-    json_t *whole = json_loadb((const char *)text->data, text->size_bytes, JSON_DECODE_ANY, &ignored);
+    json_t *whole =
+        json_loadb((const char *)text->data, text->size_bytes, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &ignored);
     json_t *wanted =
         json_loadb((const char *)matcher->bytes.data, matcher->bytes.size_bytes, JSON_DECODE_ANY, &ignored);
     json_t *found = matching_point(whole, matcher->pointer == NULL ? "" : matcher->pointer);

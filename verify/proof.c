@@ -3,6 +3,7 @@
  */
 #include "verify/proof.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,6 +71,7 @@ void proof_refute(struct proof *proof, const char *evidence, const char *fmt, ..
     char *part = NULL, *joined = NULL;
     va_list args;
 
+    assert(rule != NULL); /* only a clause that is being judged can be refuted */
     proof->failures++;
     rule->holds = false;
     if (evidence[0] != '\0' && rule->n_evidence < PROOF_EVIDENCE) {

@@ -71,8 +71,10 @@ struct proof {
 void proof_refute(struct proof *proof, const char *evidence, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Fills `failed` from an error already in proof->err, or with "out of memory". */
+/* Ends the judgement with the error that is already in proof->err. */
 void proof_give_up(struct proof *proof);
+
+/* Ends the judgement for want of memory; an error that is there already stays. */
 void proof_no_memory(struct proof *proof);
 
 /* Adds a zeroed slot to an array of pointers as protobuf-c keeps them. NULL: out of memory (said). */
@@ -82,12 +84,16 @@ void *proof_slot(struct proof *proof, void *array, size_t *count, size_t size_by
 struct proof_run *proof_find(const struct proof *proof, Exhibit__RunKind kind, const char *name, Exhibit__Mode mode,
                              uint32_t repeat);
 
-/* Shorthands: the strict run of a trial; whether a run is strict; the effects of a trial's run. */
+/* The strict run of a trial, or NULL. */
 struct proof_run *proof_strict(const struct proof *proof, const struct oracle_trial *trial);
+
+/* Whether a run is strict (DECISION 1.6). */
 static inline bool proof_is_strict(const struct proof_run *run)
 {
     return ledger_told(run->run)->mode == EXHIBIT__MODE__MODE_STRICT;
 }
+
+/* What the probe of a trial's run was told. */
 static inline const Exhibit__ProbeAssignment *proof_assignment(const struct proof_run *run)
 {
     return ledger_told(run->run)->probe;
@@ -101,23 +107,33 @@ static inline uint64_t proof_later(uint64_t at_ns, uint64_t by_ms)
     return __builtin_add_overflow(at_ns, by_ms * 1000000u, &later_ns) ? UINT64_MAX : later_ns;
 }
 
-/* Writes "NAME/MODE" of a run, and "event N", into a buffer that it returns. */
+/* A short text, returned by value. */
 struct proof_text {
     char text[192];
 };
+
+/* "NAME/MODE" of a run, and its repeat where that is not 1; printable whatever its name is. */
 struct proof_text proof_run_text(const struct proof_run *run);
+
+/* "event N". */
 struct proof_text proof_event_text(const Exhibit__Event *event);
+
+/* "run NAME/MODE row ROLE/ROUND". */
 struct proof_text proof_row_text(const struct proof_run *run, Exhibit__Role role, uint32_t round);
 
 /* Fills roles, first_step and last_step of each run (DECISION 1.5, 4.1, 4.2). */
 void proof_processes(struct proof *proof);
 
-/* DECISION 3.3, 4.3 and 4.4. */
+/* Whether the role's network is private (DECISION 3.3): as its first identity event shows it. */
 bool proof_network_is_private(const struct proof *proof, const struct proof_role *role);
+
+/* How a role came to its end (DECISION 4.3). Static text. */
 const char *proof_ended_by(const struct proof_run *run, const struct proof_role *role);
+
+/* Milliseconds that a role lived on after the last step (DECISION 4.4). */
 uint64_t proof_survived_ms(const struct proof_run *run, const struct proof_role *role);
 
-/* Whether a role is gone within `bound_ns` of a time and before any self-exit could have ended it. */
+/* Whether a role with an identity that is gone was so before any self-exit could have ended it (500 ms of margin). */
 bool proof_before_self_exit(const struct proof_run *run, const struct proof_role *role);
 
 /* Fills marks, and heard, message_count, trace, changed and explained of each run (DECISION 3.1, 5.2). */
@@ -135,8 +151,10 @@ bool proof_own_evidence(const struct proof_run *run, Exhibit__Role role, uint32_
 const char *proof_outcome(const struct proof *proof, const struct proof_run *run, Exhibit__Role role, uint32_t round,
                           size_t at);
 
-/* State the lists of the claim that are not rules (DECISION 7.1). */
+/* States attempts, rows, messages and tree (DECISION 7.1). */
 void proof_state_attempts(struct proof *proof);
+
+/* States the cases with their archives (DECISION 6.2, 6.3, 7.1). */
 void proof_state_cases(struct proof *proof);
 
 /* Whether a case is met in a run (DECISION 6.1). `why` gets the matcher that does not hold. */
@@ -146,20 +164,48 @@ bool proof_case_met(struct proof *proof, const struct oracle_case *named, const 
 /* Whether a path matches the pattern of an archive of the oracle. */
 bool proof_archive_matches(const char *pattern, const ProtobufCBinaryData *path);
 
-/* The rules, in the order of the table. */
+/* The rules of DECISION 5, in the order of the table. Each refutes through proof_refute what does not hold. */
+
+/* complete.recording: all that the oracle names is there and came to an observed end. */
 void proof_rule_recording(struct proof *proof);
+
+/* complete.pins: pinned files and frozen inputs are what they were. */
 void proof_rule_pins(struct proof *proof);
+
+/* complete.observers: nothing was lost, and each role was seen from its start to its end. */
 void proof_rule_observers(struct proof *proof);
+
+/* complete.controls: each effect works where nothing confines. */
 void proof_rule_controls(struct proof *proof);
+
+/* complete.spoke: each role left a row. */
 void proof_rule_spoke(struct proof *proof);
+
+/* complete.outcomes: no attempt is undetermined. */
 void proof_rule_outcomes(struct proof *proof);
+
+/* complete.baseline: the cases are met unconfined. */
 void proof_rule_baseline(struct proof *proof);
+
+/* complete.cleanup: nothing is left of any run, and no cleanup came too early. */
 void proof_rule_cleanup(struct proof *proof);
+
+/* boundary.attempts: nothing was reached, and diverted only where the oracle allows it. */
 void proof_rule_attempts(struct proof *proof);
+
+/* boundary.traces: no trace of a strict run outside of it (DECISION 5.2). */
 void proof_rule_traces(struct proof *proof);
+
+/* useful.contract: the cases are met through the candidate. */
 void proof_rule_contract(struct proof *proof);
+
+/* useful.archives: both modes leave the same archives (DECISION 6.4). */
 void proof_rule_archives(struct proof *proof);
+
+/* cancel.ended: each role was gone in time. */
 void proof_rule_ended(struct proof *proof);
+
+/* cancel.quiet: nothing came from the subject afterwards (DECISION 5.3). */
 void proof_rule_quiet(struct proof *proof);
 
 /* Refutes inputs and workspaces that strict runs changed (DECISION 5.2). */

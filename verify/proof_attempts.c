@@ -4,6 +4,7 @@
  */
 #include "verify/proof.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ const char *proof_outcome(const struct proof *proof, const struct proof_run *run
     const struct spoken_row *row = &run->spoken->rows[role][round];
     int effect = spoken_effect_index(name);
 
+    assert(row->seq != 0); /* an attempt is one of a row */
     if (proof_own_evidence(run, role, round, at))
         return "reached";
     if (effect >= 0 && run->trace[effect] && !run->explained[effect])

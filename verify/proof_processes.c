@@ -3,6 +3,7 @@
  */
 #include "verify/proof.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool proof_argv_item_is(const ProtobufCBinaryData *item, const ProtobufCBinaryData *own, const char *text)
@@ -112,6 +113,7 @@ bool proof_network_is_private(const struct proof *proof, const struct proof_role
 
 bool proof_before_self_exit(const struct proof_run *run, const struct proof_role *role)
 {
+    assert(role->identity != NULL && role->gone != NULL);
     /* gone_at < first_at + lifetime - 500 ms, without a difference below 0 */
     return proof_later(role->gone->at_ns, 500) < proof_later(role->identity->at_ns, proof_assignment(run)->lifetime_ms);
 }

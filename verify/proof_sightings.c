@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,6 +169,7 @@ bool proof_own_evidence(const struct proof_run *run, Exhibit__Role role, uint32_
 {
     int effect = spoken_effect_index(proof_assignment(run)->effects[at]);
 
+    assert(round >= 1 && round <= run->spoken->rounds[role]);
     if (effect == SPOKEN_READ || effect == SPOKEN_READ_LINK)
         return run->spoken->rows[role][round].told[at].proof_right;
     return effect >= 0 && (run->heard[role][round] & (1u << effect)) != 0;

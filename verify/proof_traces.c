@@ -89,8 +89,9 @@ void proof_rule_traces(struct proof *proof)
             continue;
         proof_refute_changes(proof, run);
         if (run->spoken->right_proofs > 0)
-            proof_refute(proof, proof_run_text(run).text, "run %s proves reads in %" PRIu64 " attempts, the first in row %s",
-                         proof_run_text(run).text, run->spoken->right_proofs, run->spoken->first_proof);
+            proof_refute(proof, proof_run_text(run).text,
+                         "run %s proves reads in %" PRIu64 " attempts, the first in row %s", proof_run_text(run).text,
+                         run->spoken->right_proofs, run->spoken->first_proof);
     }
     proof_refute_nonces(proof);
     proof_refute_leaks(proof);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "formats/digest.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -113,6 +114,7 @@ static int retained_enter(struct retained *retained, int folder_fd, const char *
     struct stat stat;
     int code;
 
+    assert(before <= LIMIT_PATH_BYTES && retained->path[before] == '\0');
     if (before + name_bytes + 1 > LIMIT_PATH_BYTES)
         return err_set(err, ERR_LIMIT, "a path of more than %d bytes", LIMIT_PATH_BYTES);
     if (before > 0)

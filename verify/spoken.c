@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static struct spoken_arrival *spoken_slot(struct spoken_arrival *table, size_t s
 {
     size_t at;
 
+    assert(slots > 0 && (slots & (slots - 1)) == 0); /* a mask cuts the digest down to a slot */
     memcpy(&at, line->bytes, sizeof at);
     for (at &= slots - 1; table[at].seq != 0 && !digest_equal(&table[at].line, line);)
         at = (at + 1) & (slots - 1);
@@ -126,6 +128,7 @@ static int spoken_take_line(struct spoken_reading *reading, struct spoken_flow *
         row->contested = row->contested || !digest_equal(&row->line, &arrival.line);
         return 0;
     }
+    assert(line.round >= 1 && line.round <= spoken->rounds[line.role]);
     spoken_check_proofs(reading, flow->run, &line);
     row->told = calloc(effects + 1, sizeof *row->told);
     if (row->told == NULL)

@@ -189,6 +189,8 @@ class Judges(unittest.TestCase):
                 self.assertEqual(comparable(verdict["claim"]), comparable(whole["claim"]))
                 again = json.loads(run("exhibit-replay", stripped, "--json").stdout)
                 self.assertEqual(comparable(again), comparable(whole["claim"]))
+                online = json.loads(run("rejudge", stripped).stdout)
+                self.assertEqual(comparable(online), comparable(whole["claim"]))
 
     def test_a_finished_bundle_is_plain_zstd(self):
         for name in NAMES:

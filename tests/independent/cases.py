@@ -1,8 +1,12 @@
 """Whether a case is met, and its archives: docs/DECISION.md section 6 and docs/ORACLE.md section 4."""
 import json
 import re
+import sys
 
-LIMIT_MATCHED = 16777216
+from oracle import json_number
+
+LIMIT_MATCHED, LIMIT_DEPTH = 16777216, 2048
+sys.setrecursionlimit(4 * LIMIT_DEPTH)
 
 
 class Unreadable(Exception):
@@ -28,9 +32,12 @@ def _holds(bundle, matcher, run, ended):
     if matcher.kind in ("exit", "signal"):
         how = "exit_status" if matcher.kind == "exit" else "term_signal"
         return ended.WhichOneof("how") == how and getattr(ended, how) == matcher.value
-    content = _content(bundle, run, matcher.stream)
+    end = _whole(run, matcher.stream)
     if matcher.kind == "empty":
-        return (not content) == matcher.value
+        return end.content.size_bytes == 0
+    if end.content.size_bytes > LIMIT_MATCHED:
+        raise Unreadable(f"{matcher.stream} has {end.content.size_bytes} bytes")
+    content = bundle.whole(end.content)
     if matcher.kind == "equals":
         return content == matcher.value
     if matcher.kind == "contains":
@@ -40,19 +47,17 @@ def _holds(bundle, matcher, run, ended):
     return tap_count(content, matcher.value[0]) == matcher.value[1]
 
 
-def _content(bundle, run, name):
+def _whole(run, name):
     end = run.stream("STREAM_" + name.upper())
     if end is None:
         raise Unreadable(f"{name} has no end")
     if end.how == end.HOW_LIMIT:
         raise Unreadable(f"{name} is not whole")
-    if end.content.size_bytes > LIMIT_MATCHED:
-        raise Unreadable(f"{name} has {end.content.size_bytes} bytes")
-    return bundle.whole(end.content)
+    return end
 
 
 def one_json(content):
-    """The value of exactly one JSON text; Unreadable where it is none, or where a key stands twice in an object."""
+    """The value of exactly one JSON text; Unreadable where ORACLE 4.6 says that it cannot be evaluated."""
     def unique(pairs):
         if len({key for key, _ in pairs}) != len(pairs):
             raise Unreadable("a key stands twice")
@@ -61,10 +66,53 @@ def one_json(content):
     def constant(name):
         raise Unreadable(f"{name} is no JSON")
 
+    def number(word):
+        found = json_number(word)
+        if found is None:
+            raise Unreadable(f"a number out of range: {word[:40]}")
+        return found
+
     try:
-        return json.loads(content.decode(), object_pairs_hook=unique, parse_constant=constant)
+        source = content.decode()
+        if depth_of(source) > LIMIT_DEPTH:
+            raise Unreadable("nested too deep")
+        value = json.loads(source, object_pairs_hook=unique, parse_constant=constant, parse_int=number,
+                           parse_float=number)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"not one JSON text: {error}") from None
+    if any("\0" in text or not encodable(text) for text in texts(value)):
+        raise Unreadable("a string with U+0000, or with half a surrogate pair")
+    return value
+
+
+def depth_of(source):
+    """How deep arrays and objects nest in a JSON text."""
+    depth = deepest = 0
+    for word in re.findall(r'"(?:[^"\\]|\\.)*"|[][{}]', source, re.DOTALL):
+        depth += (word in "[{") - (word in "]}")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def texts(value):
+    """Every string of a JSON value, keys too."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            left += value
+
+
+def encodable(text):
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def pointed(value, pointer):
@@ -73,7 +121,7 @@ def pointed(value, pointer):
         word = word.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and word in value:
             value = value[word]
-        elif isinstance(value, list) and re.fullmatch("0|[1-9][0-9]*", word) and int(word) < len(value):
+        elif isinstance(value, list) and re.fullmatch("0|[1-9][0-9]{0,8}", word) and int(word) < len(value):
             value = value[int(word)]
         else:
             raise Unreadable(f"nothing at {pointer}")
@@ -81,19 +129,20 @@ def pointed(value, pointer):
 
 
 def same(left, right):
-    """Equality of JSON values; true is no number."""
+    """Equality of JSON values: of the same type, and true is no number."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same, left, right))
-    return isinstance(left, bool) == isinstance(right, bool) and left == right
+    return type(left) is type(right) and left == right
 
 
 def tap_count(content, counter):
-    """The number of the one summary line of a counter; Unreadable where there is none or more than one."""
-    found = re.findall(rb"^# " + counter.encode() + rb" ([0-9]+)$", content, re.MULTILINE)
-    if len(found) != 1 or len(found[0]) > 18:
-        raise Unreadable(f"{len(found)} lines of # {counter}")
+    """The number of the one counter line of that word; Unreadable where there is none, or more than one."""
+    begin = f"# {counter} ".encode()
+    found = [line[len(begin):] for line in content.split(b"\n") if line.startswith(begin)]
+    if len(found) != 1 or not re.fullmatch(rb"[0-9]{1,15}", found[0]):
+        raise Unreadable(f"{len(found)} lines of # {counter}, or no number in it")
     return int(found[0])
 
 

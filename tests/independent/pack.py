@@ -57,6 +57,13 @@ class Pack:
         self.file = open(path, "rb", buffering=0)
         self.size = os.fstat(self.file.fileno()).st_size
         self.cache = {}
+        try:
+            self._check()
+        except BaseException:
+            self.file.close()
+            raise
+
+    def _check(self):
         self._header()
         self._footer()
         self.parts = {OBSERVATIONS: self._index(OBSERVATIONS), INPUTS: self._index(INPUTS)}

@@ -27,6 +27,13 @@ class Bundle:
 
     def __init__(self, path):
         self.pack = Pack(path)
+        try:
+            self._check()
+        except BaseException:
+            self.pack.close()
+            raise
+
+    def _check(self):
         self.referenced = {self.pack.receipt}
         self.lists = {}
         self.receipt = self._message("Receipt", self.pack.receipt, LIMIT_RECEIPT, "8.1")

@@ -77,6 +77,7 @@ class Facts:
         self.late = []          # called with the facts just before they are packed
         self.late_receipt = []  # called with the receipt, when it names its event log
         self.log_end = b""      # bytes after the last event
+        self.strange, self.strange_inputs = {}, {}  # objects that no fact names
         self.touched = set()    # (run, stream) whose bytes were changed
 
     # ---- reading ----
@@ -120,6 +121,7 @@ class Facts:
         new = Facts()
         new.__dict__.update(self.__dict__, facts=list(self.facts), objects=dict(self.objects),
                             inputs=dict(self.inputs), late=list(self.late), late_receipt=list(self.late_receipt),
+                            strange=dict(self.strange), strange_inputs=dict(self.strange_inputs),
                             touched=set(self.touched))
         new.receipt = schema.Receipt()
         new.receipt.CopyFrom(self.receipt)
@@ -355,7 +357,7 @@ class Facts:
         for digest in [segment.sha256 for segment in new.receipt.events.segments] + list(new.named()):
             if digest in new.objects:
                 objects[digest] = new.objects[digest]
-        return pack.Pack(receipt_digest, claim_digest, objects, new.retained())
+        return pack.Pack(receipt_digest, claim_digest, objects | new.strange, new.retained() | new.strange_inputs)
 
 
 def put(objects, content):

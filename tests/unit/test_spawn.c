@@ -55,7 +55,8 @@ static int finish(struct spawned *spawned, char *output, size_t room)
 
 static void a_command_gets_its_environment_alone_and_leads_its_group(void **state)
 {
-    char *argv[] = {"sh", "-c", "env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD=; cut -d' ' -f1,5,6 /proc/$$/stat", NULL};
+    char *argv[] = {"sh", "-c", "env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD=; cut -d' ' -f1,5,6 /proc/$$/stat",
+                    NULL};
     char *environment[] = {"PATH=/usr/bin:/bin", "ONLY=this", NULL};
     struct spawned spawned = start(argv, environment);
     char output[1024], expected[1024];
@@ -87,7 +88,8 @@ static void a_command_inherits_no_descriptor_and_no_signal_setting(void **state)
 
 static void an_exec_that_fails_is_told_apart_from_an_exit(void **state)
 {
-    char *missing[] = {"/does/not/exist", NULL}, *folder[] = {"/", NULL}, *exits[] = {"/bin/sh", "-c", "exit 127", NULL};
+    char *missing[] = {"/does/not/exist", NULL}, *folder[] = {"/", NULL},
+         *exits[] = {"/bin/sh", "-c", "exit 127", NULL};
     char *environment[] = {NULL};
     struct spawned spawned = start(missing, environment);
     char output[64];

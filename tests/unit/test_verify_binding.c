@@ -303,6 +303,15 @@ static void stdin_delivered(struct stage *s)
     scene_move_last(s->scene, scene_at(s->scene, SCENE_CASE_STRICT, EXHIBIT__EVENT__WHAT_RUN_EXIT, 0));
 }
 
+static void mode_stdin(struct stage *s)
+{
+    Exhibit__RunStart *start = SCENE_FIND(s->scene, SCENE_CASE_STRICT, RUN_START, 0)->run_start;
+
+    s->plan.cases[0].stdin_from_file = true;
+    exhibit__stream__free_unpacked(start->stdin_stream, NULL);
+    start->stdin_stream = scene_stream(s->scene, "other");
+}
+
 static const struct fault {
     change *make, *late;
     const char *text;
@@ -323,8 +332,9 @@ static const struct fault {
     {unseen_binary, NULL, "the plan's binary node is not identified"},
     {strict_argv, NULL, "the executed argv of run tree/strict 1"},
     {bare_strict, NULL, "the executed argv of run build/strict 1"},
-    {mode_folder, NULL, "run build/strict 1 has another command, environment or folder than baseline"},
-    {mode_environment, NULL, "run build/strict 1 has another command, environment or folder than baseline"},
+    {mode_folder, NULL, "run build/strict 1 has another command, environment, folder or stdin than baseline"},
+    {mode_environment, NULL, "run build/strict 1 has another command, environment, folder or stdin than baseline"},
+    {mode_stdin, NULL, "run build/strict 1 has another command, environment, folder or stdin than baseline"},
     {command_nonce, NULL, "the probe's command (role and nonce) of run tree/control 2"},
     {same_nonce, NULL, "runs 7 and 8 have the same nonce"},
     {control_order, NULL, "control 1 of tree is on the wrong side of strict"},

@@ -145,6 +145,8 @@ static void matchers_hold_on_what_they_name(void **state)
     assert_false(json("/a~2", "1", "{\"a~2\":1}"));
     assert_false(json("/a", "1", "{\"a\":1} {\"a\":1}"));
     assert_false(json("/a", "1", "{\"a\":1"));
+    assert_false(json("/a", "1", "{\"a\":1,\"b\":{\"c\":1,\"c\":1}}"));
+    assert_false(json("/a", "1", "{\"a\":1.0}"));
 }
 
 static void a_tap_counter_stands_once_at_the_line_start(void **state)

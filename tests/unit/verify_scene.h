@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "verify_scene_runs.h"
+#include "verify_scene_trials.h"
 
 /* ---- the whole ---- */
 

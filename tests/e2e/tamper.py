@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+"""Each change of the catalogue leads where its author said: usage: tamper.py BUILD SOURCE [NAME ...] (after bundles.py)
+
+Each bundle is valid in every byte, so that only its meaning can be judged. Without a claim, and with the claim that
+replay makes of it, exactly the expected rules fail in both programs, which agree; with the old claim both refuse it.
+"""
+import concurrent.futures
+import pathlib
+import re
+import sys
+
+BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
+
+import changes
+import claims
+import tamper
+from judges import Judges
+
+RULES = {"complete.recording", "complete.pins", "complete.observers", "complete.controls", "complete.spoke",
+         "complete.outcomes", "complete.baseline", "complete.cleanup", "boundary.attempts", "boundary.traces",
+         "useful.contract", "useful.archives", "cancel.ended", "cancel.quiet"}
+
+
+class Check:
+    """One change, tried in all its forms; `faults` are what went otherwise."""
+
+    def __init__(self, judges, bases, change):
+        self.judges, self.change, self.faults = judges, change, []
+        self.base = bases[change.base]
+        self.facts = tamper.tampered(self.base, change.name)
+
+    def want(self, right, text):
+        if not right:
+            self.faults.append(f"{self.change.name}: {text}")
+
+    def want_claim(self, who, claim):
+        self.want(claim is not None, f"{who} makes no claim")
+        if claim is not None:
+            said = (claim["decision"], sorted(claims.failing(claim)))
+            wanted = (self.change.decision, sorted(self.change.fails))
+            self.want(said == wanted, f"{who} says {said}, wanted {wanted}")
+
+    def malformed(self):
+        """Neither program makes a claim of it, with an old claim or without, and each says why."""
+        for form, claim in (("no claim", None), ("old claim", tamper.kept_claim(self.base, self.facts))):
+            path = self.judges.write(self.facts.build(claim))
+            for who, said in (("replay", self.judges.replay(path)), ("verify", self.judges.verify(path))):
+                self.want(said.code == 1 and said.claim is None, f"{form}: {who} exits {said.code} and judges")
+                self.want(re.search(self.change.malformed, said.told), f"{form}: {who} says {said.told!r}")
+
+    def judged(self, form, path, refuted):
+        """Both programs judge it as was expected, and agree; gives replay's claim."""
+        change, code = self.change, 3 if self.change.decision == "INCOMPLETE" else 0
+        replay, verify = self.judges.replay(path), self.judges.verify(path)
+        self.want_claim(f"{form}: replay", replay.claim)
+        self.want_claim(f"{form}: verify", verify.claim)
+        self.want(replay.code == code, f"{form}: replay exits {replay.code}: {replay.told}")
+        self.want(verify.code == (1 if refuted else code), f"{form}: verify exits {verify.code}: {verify.told}")
+        self.want(verify.verdict == ("refuted" if refuted else "verified"), f"{form}: verdict {verify.verdict}")
+        if refuted:
+            self.want(change.unbound in verify.told, f"{form}: verify says {verify.told!r}")
+        if replay.claim and verify.claim:
+            for name, value in claims.comparable(replay.claim).items():
+                other = claims.comparable(verify.claim)[name]
+                self.want(value == other, f"{form}: replay and verify differ in {name}: {value} / {other}"[:600])
+        return replay.claim
+
+    def old_claim(self):
+        """What was claimed before, bound to the new facts: refuted by what it states, and the right decision told."""
+        path = self.judges.write(self.facts.build(tamper.kept_claim(self.base, self.facts)))
+        code, text = self.judges.verify_text(path)
+        replay = self.judges.replay(path)
+        self.want(f"decision: {self.change.decision}" in text, "old claim: verify tells another decision")
+        if self.change.unbound is not None:
+            self.want(code == 1, f"old claim: verify exits {code}")
+        elif self.change.same:
+            self.want((code, replay.code) == (0, 0), f"true claim: exits {code} {replay.code}: {text} {replay.told}")
+        else:
+            self.want((code, replay.code) == (1, 1), f"old claim: exits {code} {replay.code}")
+            self.want("the claim states" in text or "the evidence shows" in text, f"old claim: verify says {text}")
+            self.want("the claim differs" in replay.told, f"old claim: replay says {replay.told}")
+            self.want_claim("old claim: replay", replay.claim)
+
+    def run(self):
+        if self.change.malformed is not None:
+            self.malformed()
+            return self.faults
+        claim = self.judged("no claim", self.judges.write(self.facts.build()), self.change.unbound is not None)
+        self.old_claim()
+        if claim is not None:
+            made = claims.bound_to(claims.from_json(claim))
+            self.judged("new claim", self.judges.write(self.facts.build(made)), self.change.unbound is not None)
+        return self.faults
+
+
+def share(names):
+    """A worker's part."""
+    judges = Judges(BUILD)
+    bases = {name: judges.base(name) for name in ("usable", "default")}
+    faults = []
+    for name in names:
+        try:
+            faults += Check(judges, bases, changes.CATALOGUE[name]).run()
+        except Exception as error:  # one broken change must not hide what the others show
+            faults.append(f"{name}: {type(error).__name__}: {error}")
+    return faults
+
+
+def thin_rules():
+    """Rules for which the catalogue has too little."""
+    counts = {rule: sum(rule in change.fails for change in changes.CATALOGUE.values()) for rule in RULES}
+    unknown = {rule for change in changes.CATALOGUE.values() for rule in change.fails} - RULES
+    return [f"the catalogue has {count} changes for {rule}" for rule, count in counts.items() if count < 2] + \
+        [f"the catalogue names {rule}" for rule in unknown]
+
+
+def main():
+    names = sys.argv[3:] or list(changes.CATALOGUE)
+    faults = thin_rules()
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        for part in pool.map(share, [names[0::2], names[1::2]]):
+            faults += part
+    print("\n".join(faults))
+    print(f"{len(names)} changes, {len(faults)} faults")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""exhibit-replay and exhibit-verify, run on a bundle for a test."""
+import dataclasses
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import pack
+from facts import Facts
+
+
+@dataclasses.dataclass
+class Said:
+    code: int
+    claim: dict | None   # the program's own
+    told: str            # findings and complaints
+    verdict: str | None = None
+
+
+def shell(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+class Judges:
+    def __init__(self, build):
+        self.build = pathlib.Path(build)
+        self.room = tempfile.TemporaryDirectory(prefix="exhibit-tamper-")
+
+    def base(self, name):
+        """One of the bundles of bundles.py."""
+        return Facts.read(self.build / "test-bundles" / f"{name}.exhibit")
+
+    def write(self, container):
+        path = pathlib.Path(self.room.name) / "bundle.exhibit"
+        pack.write(path, container)
+        return path
+
+    def replay(self, path):
+        done = shell(self.build / "bin" / "exhibit-replay", path, "--json")
+        return Said(done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr)
+
+    def verify(self, path):
+        done = shell(self.build / "bin" / "exhibit-verify", path, "--json")
+        told = json.loads(done.stdout)
+        return Said(done.returncode, told["claim"], "\n".join([*told["findings"], done.stderr]), told["verdict"])
+
+    def verify_text(self, path):
+        done = shell(self.build / "bin" / "exhibit-verify", path)
+        return done.returncode, done.stdout + done.stderr

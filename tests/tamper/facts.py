@@ -202,8 +202,9 @@ class Facts:
 
     def edit(self, fact):
         """The fact's own copy in this bundle: what may be changed."""
-        new = fact.copy()
-        self.facts[self.place(fact)] = new
+        new, place = fact.copy(), self.place(fact)
+        new.event.seq = place + 1  # it may have moved since it was read
+        self.facts[place] = new
         return new
 
     def remove(self, facts):
@@ -299,12 +300,12 @@ class Facts:
                     fact.what.offset_bytes, fact.what.size_bytes = at, len(fact.data)
             for fact in self.of("stream_end", run, stream=name):
                 self.edit(fact).what.content.CopyFrom(self.describe(self.stream(run, name)))
-        for seq, fact in enumerate(self.facts, 1):
-            if fact.packed is None:
-                fact.event.seq = seq
         for fact in self.of("recording_end"):
             if fact.what.event_count != len(self.facts):
                 self.edit(fact).what.event_count = len(self.facts)
+        for seq, fact in enumerate(self.facts, 1):
+            if fact.packed is None:
+                fact.event.seq = seq
 
     def log_bytes(self):
         out = bytearray()

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""The independent judge agrees with the recorded claims and with replay: usage: independent.py BUILD SOURCE
+
+It looks at every bundle of the fixture, and at bundles that are made of theirs with facts that no recording had.
+"""
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+sys.path.insert(0, str(SOURCE / "tests" / "independent"))
+
+import judge  # noqa: E402
+import mutations  # noqa: E402
+import oracle as oracles  # noqa: E402
+from records import Bundle  # noqa: E402
+from remake import remade  # noqa: E402
+
+BUNDLES = sorted((BUILD / "test-bundles").glob("*.exhibit"))
+PROGRAM = SOURCE / "tests" / "independent" / "judge_bundle.py"
+ORACLE = SOURCE / "experiments" / "hook-confinement" / "oracle.yaml"
+
+
+def run(*words):
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def judged(path):
+    """The claim that the independent judge makes of a bundle."""
+    bundle = Bundle(path)
+    raw = bundle.pack.read(bundle.start.oracle_sha256, oracles.LIMIT_YAML)
+    claim = judge.judge(bundle, oracles.read(raw), hashlib.sha256(raw).digest())
+    bundle.pack.close()
+    return claim
+
+
+class Recorded(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def agrees(self, bundle, *words):
+        """Both judges say the same of the bundle; gives the independent one's exit code."""
+        theirs = run(BUILD / "bin" / "exhibit-replay", bundle, "--json", *words)
+        self.assertTrue(theirs.stdout, theirs.stderr)
+        claim = pathlib.Path(self.folder.name) / "claim.json"
+        claim.write_text(theirs.stdout)
+        mine = run(PROGRAM, bundle, "--json", "--compare", claim, *words)
+        self.assertEqual(mine.stderr, "")
+        self.assertEqual(mine.returncode, theirs.returncode)
+        self.assertEqual(list(judge.differences(json.loads(mine.stdout), json.loads(theirs.stdout))), [])
+        return mine.returncode
+
+    def test_there_are_bundles(self):
+        self.assertGreater(len(BUNDLES), 0)
+
+    def test_every_bundle_is_judged_as_it_was_recorded_and_as_replay_judges_it(self):
+        for bundle in BUNDLES:
+            with self.subTest(bundle.name):
+                self.assertIn(self.agrees(bundle), (0, 3))
+
+    def test_a_bundle_is_judged_the_same_under_another_oracle(self):
+        for bundle in BUNDLES:
+            with self.subTest(bundle.name):
+                self.agrees(bundle, "--oracle", ORACLE)
+
+    def test_a_flipped_byte_anywhere_is_refused(self):
+        raw = BUNDLES[0].read_bytes()
+        damaged = pathlib.Path(self.folder.name) / "damaged.exhibit"
+        for place in range(0, len(raw), len(raw) // 23):
+            damaged.write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1:])
+            with self.subTest(place):
+                done = run(PROGRAM, damaged)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("FORMAT ", done.stderr)
+
+
+class Made(unittest.TestCase):
+    """Facts that no recording had: each fails the rules that it names, for the independent judge and for the others."""
+
+    def judges(self, path):
+        theirs = run(BUILD / "bin" / "exhibit-replay", path, "--json")
+        self.assertTrue(theirs.stdout, theirs.stderr)
+        yield "replay", json.loads(theirs.stdout)
+        verdict = json.loads(run(BUILD / "bin" / "exhibit-verify", path, "--json").stdout)
+        if verdict.get("claim"):  # where a binding is broken too, it refuses to judge
+            yield "verify", verdict["claim"]
+
+    def test_every_mutation_fails_its_rules_alike(self):
+        bundle = Bundle(BUILD / "test-bundles" / "usable.exhibit")
+        self.addCleanup(bundle.pack.close)
+        before = {rule["rule"] for rule in judged(BUILD / "test-bundles" / "usable.exhibit")["rules"]
+                  if not rule["holds"]}
+        for name, (rules, change) in mutations.MUTATIONS.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "made.exhibit"
+                scene = mutations.Scene(bundle)
+                change(scene)
+                path.write_bytes(remade(bundle, scene.events, scene.objects, scene.partial))
+                claim = judged(path)
+                failing = {rule["rule"] for rule in claim["rules"] if not rule["holds"]}
+                self.assertEqual(failing, before | set(rules))
+                for program, theirs in self.judges(path):
+                    self.assertEqual(list(judge.differences(claim, theirs)), [], program)
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)

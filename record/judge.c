@@ -52,8 +52,10 @@ int judge_take(struct judge *judge, const Exhibit__Event *event, const void *pay
     if (run != NULL && event->what_case == EXHIBIT__EVENT__WHAT_CHUNK)
         return judge_bytes_take(judge, run, event, payload, payload_bytes, err);
     if (run != NULL && event->what_case == EXHIBIT__EVENT__WHAT_STREAM_END) {
-        if (event->stream_end->stream < JUDGE_STREAMS)
-            run->not_whole[event->stream_end->stream] = event->stream_end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
+        if (event->stream_end->stream >= JUDGE_STREAMS)
+            return 0;
+        run->stream_ended[event->stream_end->stream] = true;
+        run->not_whole[event->stream_end->stream] = event->stream_end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
         return 0;
     }
     code = judge_evidence_take(judge, run, event, payload, payload_bytes, err);

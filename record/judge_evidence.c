@@ -67,6 +67,7 @@ static int target_take(struct judge *judge, const Exhibit__TargetState *state, c
         return 0;
     (void)digest_from(state->content_sha256.data, state->content_sha256.len, &target.content);
     judge->targets[name] = target;
+    judge->stale[name] = false;
     for (size_t i = 0; i < judge->run_count; i++) {
         struct judge_run *run = judge->runs[i];
 
@@ -78,6 +79,17 @@ static int target_take(struct judge *judge, const Exhibit__TargetState *state, c
             return err->code;
     }
     return 0;
+}
+
+/* The targets were set anew: what was not looked at until now can not be looked at any more. */
+static void reset_take(struct judge *judge)
+{
+    for (int name = 1; name < JUDGE_TARGETS; name++) {
+        judge->stale[name] = true;
+        for (size_t i = 0; i < judge->run_count; i++)
+            if (judge->runs[i]->exited && !judge->runs[i]->after[name].known)
+                judge->runs[i]->unlooked = true;
+    }
 }
 
 static int message_take(struct judge *judge, const Exhibit__Event *event, struct err *err)
@@ -181,6 +193,7 @@ int judge_evidence_take(struct judge *judge, struct judge_run *run, const Exhibi
 {
     switch (event->what_case) {
     case EXHIBIT__EVENT__WHAT_TARGETS:
+        reset_take(judge);
         if (canary_add(judge, &event->targets->canary_read, &judge->canary_read, err) < 0)
             return err->code;
         return canary_add(judge, &event->targets->canary_link, &judge->canary_link, err);

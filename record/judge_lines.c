@@ -171,35 +171,42 @@ static struct judge_row *row_find(const struct judge_run *run, Exhibit__Role rol
     return NULL;
 }
 
+/* Notes a line that is neither the first copy of a row nor known already. */
+static int try_put(struct judge_run *run, struct judge_try taken, struct err *err)
+{
+    for (size_t i = run->try_count; i > 0; i--) {
+        const struct judge_try *known = &run->tries[i - 1];
+
+        if (known->role == taken.role && known->round == taken.round && known->effect == taken.effect &&
+            digest_equal(&known->line, &taken.line))
+            return 0; /* a copy: the first one counts */
+    }
+    if (judge_grow(&run->tries, &run->try_room, run->try_count, sizeof *run->tries, err) < 0)
+        return err->code;
+    run->tries[run->try_count++] = taken;
+    return 0;
+}
+
 /* Adds a row, or compares a copy with the first one. Takes attempts over. */
 static int row_put(struct judge_run *run, struct judge_row *row, struct err *err)
 {
     struct judge_row *known = row_find(run, row->role, row->round);
 
-    if (known != NULL) {
-        if (!digest_equal(&known->line, &row->line))
-            known->contested = true;
-        free(row->attempts);
+    if (known == NULL && judge_grow(&run->rows, &run->row_room, run->row_count, sizeof *run->rows, err) == 0) {
+        run->rows[run->row_count++] = *row;
         return 0;
     }
-    if (judge_grow(&run->rows, &run->row_room, run->row_count, sizeof *run->rows, err) < 0) {
-        free(row->attempts);
+    free(row->attempts);
+    if (known == NULL)
         return err->code;
-    }
-    run->rows[run->row_count++] = *row;
-    return 0;
-}
-
-static int try_put(struct judge_run *run, struct judge_try taken, struct err *err)
-{
-    for (size_t i = run->try_count; i > 0; i--)
-        if (run->tries[i - 1].role == taken.role && run->tries[i - 1].round == taken.round &&
-            run->tries[i - 1].effect == taken.effect)
-            return 0; /* a copy: the first one counts */
-    if (judge_grow(&run->tries, &run->try_room, run->try_count, sizeof *run->tries, err) < 0)
-        return err->code;
-    run->tries[run->try_count++] = taken;
-    return 0;
+    if (digest_equal(&known->line, &row->line))
+        return 0;
+    known->contested = true;
+    return try_put(
+        run,
+        (struct judge_try){
+            .role = row->role, .round = row->round, .effect = JUDGE_NO_EFFECT, .line = row->line, .at_ns = row->at_ns},
+        err);
 }
 
 int judge_line_take(struct judge_run *run, const char *line, size_t size_bytes, uint64_t at_ns, struct err *err)

@@ -62,35 +62,35 @@ static bool json_holds(const struct bytes *stream, const struct oracle_matcher *
     return holds;
 }
 
-/* Finds the one line "# NAME N" at column 0. Returns how many there are. */
-static int counter_find(const struct bytes *stream, const char *name, int64_t *out)
+/*
+ * Looks at every line that begins with "# NAME ". Returns whether there is exactly one, and its rest is a number.
+ * *out_lines tells how many there are.
+ */
+static bool counter_read(const struct bytes *stream, const char *name, int64_t *out, int *out_lines)
 {
     const char *at = (const char *)stream->data, *end = at + stream->size_bytes;
-    size_t name_bytes = strlen(name);
-    int found = 0;
+    char start[32];
+    size_t start_bytes = (size_t)snprintf(start, sizeof start, "# %s ", name);
+    bool readable = false;
 
+    *out_lines = 0;
     while (at != NULL && at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *line_end = newline == NULL ? end : newline;
-        const char *digits = at + 3 + name_bytes;
 
-        if (line_end > at && line_end[-1] == '\r')
-            line_end--;
-        if (digits < line_end && memcmp(at, "# ", 2) == 0 && memcmp(at + 2, name, name_bytes) == 0 &&
-            digits[-1] == ' ') {
-            int64_t value = 0;
-            const char *digit = digits;
+        if ((size_t)(line_end - at) >= start_bytes && memcmp(at, start, start_bytes) == 0) {
+            const char *digit = at + start_bytes;
+            size_t digits = (size_t)(line_end - digit);
 
-            while (digit < line_end && *digit >= '0' && *digit <= '9' && digit - digits < 15)
-                value = value * 10 + (*digit++ - '0');
-            if (digit == line_end) {
-                *out = value;
-                found++;
-            }
+            *out = 0;
+            while (digit < line_end && *digit >= '0' && *digit <= '9' && digits <= 15)
+                *out = *out * 10 + (*digit++ - '0');
+            readable = digits > 0 && digit == line_end;
+            (*out_lines)++;
         }
         at = newline == NULL ? NULL : newline + 1;
     }
-    return found;
+    return *out_lines == 1 && readable;
 }
 
 static bool tap_holds(const struct bytes *stream, const struct oracle_matcher *matcher, char *why, size_t room_bytes)
@@ -98,14 +98,15 @@ static bool tap_holds(const struct bytes *stream, const struct oracle_matcher *m
     static const char *const names[] = {"", "tests", "pass", "fail"};
     const char *name = names[matcher->counter];
     int64_t value = 0;
-    int found = counter_find(stream, name, &value);
+    int lines;
+    bool readable = counter_read(stream, name, &value, &lines);
 
-    if (found != 1)
-        (void)snprintf(why, room_bytes, "has %d lines \"# %s N\", not one", found, name);
+    if (!readable)
+        (void)snprintf(why, room_bytes, "has %d lines \"# %s ...\", not one with a number", lines, name);
     else if (value != matcher->number)
         (void)snprintf(why, room_bytes, "counts %lld as %s, not %lld", (long long)value, name,
                        (long long)matcher->number);
-    return found == 1 && value == matcher->number;
+    return readable && value == matcher->number;
 }
 
 static bool stream_holds(const struct judge_run *run, const struct oracle_matcher *matcher, char *why,
@@ -115,8 +116,9 @@ static bool stream_holds(const struct judge_run *run, const struct oracle_matche
     const struct bytes *kept = &run->kept[stream];
     bool holds;
 
-    if (run->not_whole[stream] || (run->size_bytes[stream] > JUDGE_KEPT_BYTES && matcher->kind != ORACLE_EMPTY)) {
-        (void)snprintf(why, room_bytes, "is too long to be looked at");
+    if (run->not_whole[stream] || !run->stream_ended[stream] ||
+        (run->size_bytes[stream] > JUDGE_KEPT_BYTES && matcher->kind != ORACLE_EMPTY)) {
+        (void)snprintf(why, room_bytes, "is not whole, or too long to be looked at");
         return false;
     }
     switch (matcher->kind) {
@@ -322,6 +324,8 @@ bool judge_archives_are_equal(const struct oracle_archive *archive, const struct
                        found[0], archive->path, found[1]);
         return false;
     }
+    if (second != NULL && (!second->kept || !second->is_archive))
+        second = NULL; /* it excuses nothing */
     if (!base->kept || !confined->kept || !base->is_archive || !confined->is_archive ||
         bytes_compare(&base->path, &confined->path) != 0) {
         (void)snprintf(why, room_bytes, "%s: not kept, no archive, or under different names", archive->path);

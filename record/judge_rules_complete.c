@@ -146,6 +146,29 @@ void judge_rule_pins(const struct judge *judge, struct judge_verdict *verdict)
         judge_fail(verdict, "", "no input was frozen");
 }
 
+/* Whether the run is one of a trial that the oracle names. */
+static bool is_of_oracle(const struct judge *judge, const struct judge_run *run)
+{
+    for (size_t i = 0; i < judge->oracle->trial_count; i++)
+        if (run->kind == EXHIBIT__RUN_KIND__RUN_TRIAL && strcmp(judge->oracle->trials[i].name, run->name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether everything was looked at that could show a trace. */
+static void looks_check(const struct judge_run *run, struct judge_verdict *verdict)
+{
+    if (run->drops_seen[1] == 0 || run->drops_seen[2] == 0)
+        judge_fail(verdict, "", "%s strict: a listener's drop counter was not read", run->name);
+    for (int target = 1; target < JUDGE_TARGETS; target++)
+        if (!run->before[target].known || run->stale[target] || !run->exited || !run->after[target].known ||
+            run->unlooked)
+            judge_fail(verdict, "", "%s strict: the state of target %d is missing", run->name, target);
+    for (int stream = EXHIBIT__STREAM_NAME__STREAM_STDOUT; stream < JUDGE_STREAMS; stream++)
+        if (!run->stream_ended[stream])
+            judge_fail(verdict, "", "%s strict: the end of stream %d is missing", run->name, stream);
+}
+
 static void role_observed_check(const struct judge *judge, const struct judge_run *run, Exhibit__Role role,
                                 struct judge_verdict *verdict)
 {
@@ -167,7 +190,7 @@ void judge_rule_observers(const struct judge *judge, struct judge_verdict *verdi
     if (judge->lost_outside)
         judge_fail(verdict, "", "events were lost or a listener dropped something");
     for (size_t i = 0; i < judge->run_count; i++)
-        if (judge->runs[i]->lost && judge->runs[i]->kind == EXHIBIT__RUN_KIND__RUN_TRIAL)
+        if (judge->runs[i]->lost && is_of_oracle(judge, judge->runs[i]))
             judge_fail(verdict, "", "%s %s: an observer lost events", judge->runs[i]->name,
                        judge_mode_text(judge->runs[i]->mode));
     for (size_t i = 0; i < judge->oracle->trial_count; i++) {
@@ -176,8 +199,7 @@ void judge_rule_observers(const struct judge *judge, struct judge_verdict *verdi
 
         if (run == NULL)
             continue;
-        if (run->drops_seen[1] == 0 || run->drops_seen[2] == 0)
-            judge_fail(verdict, "", "%s strict: a listener's drop counter was not read", run->name);
+        looks_check(run, verdict);
         for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++)
             if (trial->roles[role])
                 role_observed_check(judge, run, role, verdict);

@@ -137,7 +137,7 @@ static void role_ended_check(const struct judge *judge, const struct judge_run *
     uint64_t limit_ns = judge_last_step(run)->at_ns + judge->oracle->ended_ms * 1000000ull;
     char evidence[64];
 
-    if (!known->seen && !judge->oracle->identities_required) {
+    if (!judge_role_is_known(run, role) && !judge->oracle->identities_required) {
         if (last_line_ns(run, role) > limit_ns)
             judge_fail(verdict, "", "%s strict: the %s still wrote after the bound", run->name, judge_role_text(role));
         return;

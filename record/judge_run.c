@@ -137,6 +137,7 @@ int judge_run_start(struct judge *judge, const Exhibit__Event *event, struct err
     if (run->name == NULL)
         return err_set_errno(err, "memory for the judge");
     memcpy(run->before, judge->targets, sizeof run->before);
+    memcpy(run->stale, judge->stale, sizeof run->stale);
     if (bytes_copy(&run->canary_read, &judge->canary_read, err) < 0 ||
         bytes_copy(&run->canary_link, &judge->canary_link, err) < 0 || command_copy(run, start, err) < 0)
         return err->code;

@@ -119,7 +119,7 @@ bool judge_target_changed(const struct judge_run *run, Exhibit__TargetName targe
 {
     const struct judge_target *a = &run->before[target], *b = &run->after[target];
 
-    if (!a->known || !b->known)
+    if (!a->known || !b->known || !run->exited)
         return false;
     return a->exists != b->exists || a->mode != b->mode || a->size_bytes != b->size_bytes || a->inode != b->inode ||
            a->mtime_ns != b->mtime_ns || a->ctime_ns != b->ctime_ns || !digest_equal(&a->content, &b->content);

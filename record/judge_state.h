@@ -42,9 +42,12 @@ struct judge_row {
 struct judge_try {
     Exhibit__Role role;
     uint32_t round;
-    uint32_t effect;
+    uint32_t effect;    /* JUDGE_NO_EFFECT: a copy of a row that differs from the first one */
+    struct digest line; /* of such a copy; else zero */
     uint64_t at_ns;
 };
+
+#define JUDGE_NO_EFFECT UINT32_MAX
 
 /* An identity of a role, as first seen. */
 struct judge_role {
@@ -130,6 +133,8 @@ struct judge_run {
     struct judge_written *written;
     size_t written_count;
     size_t written_room;
+    bool stale[JUDGE_TARGETS]; /* its state before the run was not looked at since the last reset */
+    bool unlooked;             /* a reset came before a state after the run */
     struct judge_target before[JUDGE_TARGETS];
     struct judge_target after[JUDGE_TARGETS];
     struct bytes canary_read; /* as they were set when the run started */
@@ -162,7 +167,8 @@ struct judge_run {
     /* cases */
     struct bytes kept[JUDGE_STREAMS];
     uint64_t size_bytes[JUDGE_STREAMS];
-    bool not_whole[JUDGE_STREAMS];
+    bool not_whole[JUDGE_STREAMS]; /* no end was seen of it that could tell: set where the end says HOW_LIMIT */
+    bool stream_ended[JUDGE_STREAMS];
     Exhibit__Artifact **artifacts; /* copies; owned */
     size_t artifact_count;
     size_t artifact_room;
@@ -201,6 +207,7 @@ struct judge {
     size_t canary_room;
     size_t canary_max_bytes;
     struct judge_target targets[JUDGE_TARGETS]; /* as seen last */
+    bool stale[JUDGE_TARGETS];                  /* not looked at since the last reset */
     struct judge_run **runs;
     size_t run_count;
     size_t run_room;

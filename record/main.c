@@ -68,6 +68,8 @@ static int record(const struct args *args, Exhibit__Claim **out, bool *out_inter
     if (code == 0) {
         (void)snprintf(candidates_dir, sizeof candidates_dir, "%s/../share/exhibit/candidates", program_dir);
         code = plan_read(args->plan, candidates_dir, &plan, err);
+        if (code < 0) /* also one that cannot be read: nothing was started, and the caller can fix it */
+            code = err->code = ERR_USAGE;
     }
     if (code == 0)
         code = oracle_load(args, &plan, program_dir, &oracle, err);

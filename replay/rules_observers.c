@@ -57,6 +57,61 @@ static void check_drops(const struct judged *judged, const struct run *run, stru
     }
 }
 
+/* The last event of `span` before seq, for TargetState of that target (0: any event), or NULL. */
+static const Exhibit__Event *last_before(struct span span, int target, uint64_t seq)
+{
+    const Exhibit__Event *found = NULL;
+
+    for (size_t i = 0; i < span.count && span.events[i]->seq < seq; i++)
+        if (target == 0 || (int)span.events[i]->target_state->target == target)
+            found = span.events[i];
+    return found;
+}
+
+/* The first one after it, in the same way. */
+static const Exhibit__Event *first_after(struct span span, int target, uint64_t seq)
+{
+    for (size_t i = 0; i < span.count; i++)
+        if (span.events[i]->seq > seq && (target == 0 || (int)span.events[i]->target_state->target == target))
+            return span.events[i];
+    return NULL;
+}
+
+/* Whether the recorder looked at a target before the run started and after it ended, with no reset between. */
+static bool has_states(const struct judged *judged, const struct run *run, int target)
+{
+    struct span states = tables_of_kind(&judged->facts->tables, EXHIBIT__EVENT__WHAT_TARGET_STATE);
+    struct span resets = tables_of_kind(&judged->facts->tables, EXHIBIT__EVENT__WHAT_TARGETS);
+    const Exhibit__Event *before = last_before(states, target, run->event->seq), *after, *reset;
+
+    if (before == NULL || run->exit == NULL)
+        return false;
+    reset = last_before(resets, 0, run->event->seq);
+    if (reset != NULL && reset->seq > before->seq)
+        return false;
+    after = first_after(states, target, run->exit->seq);
+    reset = first_after(resets, 0, run->exit->seq);
+    return after != NULL && (reset == NULL || reset->seq > after->seq);
+}
+
+/* Whether everything that could have shown a trace was looked at. */
+static void check_looks(const struct judged *judged, const struct run *run, struct finding *out)
+{
+    static const char *const targets[] = {"", "first canary", "second canary", "write target", "folder of the targets"};
+
+    for (int target = 1; target < 5; target++)
+        if (!has_states(judged, run, target)) {
+            finding_tell(out, "trial %s, strict: the %s was not looked at before and after", run->start->name,
+                         targets[target]);
+            finding_event(out, run->event->seq);
+        }
+    for (int stream = EXHIBIT__STREAM_NAME__STREAM_STDOUT; stream < STREAM_ROOM; stream++)
+        if (run->ends[stream] == NULL) {
+            finding_tell(out, "trial %s, strict: stream %d was not read to its end", run->start->name, stream);
+            finding_event(out, run->event->seq);
+        }
+}
+
 static bool is_alive_at(const Exhibit__Event *step, const struct identity *identity)
 {
     for (size_t i = 0; i < step->step->n_alive; i++)
@@ -99,6 +154,7 @@ int rule_observers(const struct judged *judged, struct finding *out, struct err 
         if (trial->strict == NULL)
             continue;
         check_drops(judged, trial->strict, out);
+        check_looks(judged, trial->strict, out);
         for (int role = 1; role < ROLE_ROOM; role++)
             if (trial->expected->roles[role])
                 check_role(judged, trial->strict, role, out);

@@ -202,13 +202,13 @@ int rule_cleanup(const struct judged *judged, struct finding *out, struct err *e
         struct span gone = tables_of_run(tables, EXHIBIT__EVENT__WHAT_ALL_GONE, run->number);
         const Exhibit__Event *last = gone.count == 0 ? NULL : gone.events[gone.count - 1];
 
-        if (tables_of_run(tables, EXHIBIT__EVENT__WHAT_SPAWNED, run->number).count == 0 || run->exit == NULL)
+        if (tables_of_run(tables, EXHIBIT__EVENT__WHAT_SPAWNED, run->number).count == 0)
             continue;
-        if (last != NULL && last->seq > run->exit->seq && last->all_gone->remaining == 0)
+        if (last != NULL && run->exit != NULL && last->seq > run->exit->seq && last->all_gone->remaining == 0)
             continue;
         finding_tell(out, "%.64s, %s: not every process was seen to be gone", run->start->name,
                      word_of_mode((int)run->start->mode));
-        finding_event(out, last == NULL ? run->exit->seq : last->seq);
+        finding_event(out, last == NULL ? run->event->seq : last->seq);
     }
     for (size_t i = 0; i < judged->oracle->trial_count; i++) {
         check_cleanup_time(judged, judged->trials[i].baseline, out);

@@ -203,6 +203,9 @@ static void proof_need_archive(struct proof *proof, const struct oracle_archive 
         proof_refute(proof, where, "archive %.64s of case %s has another name in strict", archive->path, where);
         return;
     }
+    if (trio.artifacts[PROOF_SECOND] != NULL &&
+        (!trio.artifacts[PROOF_SECOND]->kept || !trio.artifacts[PROOF_SECOND]->is_archive))
+        trio.artifacts[PROOF_SECOND] = NULL; /* DECISION 6.4: it excuses nothing */
     for (int i = 0; i < 3; i++)
         if (trio.artifacts[i] != NULL)
             trio.sorted[i] = proof_sorted(proof, trio.artifacts[i]);

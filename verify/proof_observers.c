@@ -48,6 +48,43 @@ static void proof_need_drop_counters(struct proof *proof, const struct proof_run
                      proof_run_text(run).text, tcp ? "udp" : "tcp");
 }
 
+/* On both sides, the state of the target that is nearest to the run stands nearer than any reset. */
+static bool proof_looked(const struct proof *proof, const struct proof_run *run, int target)
+{
+    const struct ledger *ledger = &proof->ledger;
+    const Exhibit__Event *exit_event = run->run->exit, *state, *reset;
+
+    if (exit_event == NULL)
+        return false;
+    state = ledger_before(ledger, EXHIBIT__EVENT__WHAT_TARGET_STATE, target, run->run->start->seq);
+    reset = ledger_before(ledger, EXHIBIT__EVENT__WHAT_TARGETS, 0, run->run->start->seq);
+    if (state == NULL || (reset != NULL && state->seq < reset->seq))
+        return false;
+    state = ledger_after(ledger, EXHIBIT__EVENT__WHAT_TARGET_STATE, target, exit_event->seq);
+    reset = ledger_after(ledger, EXHIBIT__EVENT__WHAT_TARGETS, 0, exit_event->seq);
+    return state != NULL && (reset == NULL || state->seq < reset->seq);
+}
+
+/* The targets were looked at on both sides of the run, and every stream of it was read to its end. */
+static void proof_need_looks(struct proof *proof, const struct proof_run *run)
+{
+    const Exhibit__Event *end, *first = run->run->start;
+    bool ended[EXHIBIT__STREAM_NAME__STREAM_SCRATCH_GRANDCHILD + 1] = {false};
+    size_t position = 0;
+
+    for (int target = EXHIBIT__TARGET_NAME__TARGET_CANARY_READ; target <= EXHIBIT__TARGET_NAME__TARGET_FOLDER; target++)
+        if (!proof_looked(proof, run, target))
+            proof_refute(proof, proof_event_text(first).text, "target %d lacks a state before or after run %s", target,
+                         proof_run_text(run).text);
+    while ((end = ledger_next(run->run, EXHIBIT__EVENT__WHAT_STREAM_END, &position)) != NULL)
+        if ((size_t)end->stream_end->stream < sizeof ended)
+            ended[end->stream_end->stream] = true;
+    for (int name = EXHIBIT__STREAM_NAME__STREAM_STDOUT; name < (int)sizeof ended; name++)
+        if (!ended[name])
+            proof_refute(proof, proof_event_text(first).text, "stream %d of run %s has no end", name,
+                         proof_run_text(run).text);
+}
+
 static bool proof_was_alive(const Exhibit__Step *step, const Exhibit__ProcessIdentity *process)
 {
     for (size_t i = 0; i < step->n_alive; i++)
@@ -91,6 +128,7 @@ void proof_rule_observers(struct proof *proof)
         if (run == NULL)
             continue;
         proof_need_drop_counters(proof, run);
+        proof_need_looks(proof, run);
         for (int role = 1; role < LEDGER_ROLES; role++)
             if (trial->roles[role])
                 proof_need_role(proof, run, (Exhibit__Role)role);

@@ -18,7 +18,9 @@ def stream_of(content, objects):
 
 
 def named(message):
-    """Every digest that a message holds, at any depth."""
+    """Every digest that a message holds, at any depth; that of an artifact that is not kept names no object."""
+    if message.DESCRIPTOR.name == "Artifact" and not message.kept:
+        return
     for field, value in message.ListFields():
         for one in value if field.label == field.LABEL_REPEATED else [value]:
             if field.type == field.TYPE_MESSAGE:

@@ -84,13 +84,17 @@ def _planned(trial, run, what):
 
 
 def _freezes(scene, moment):
-    return [event.freeze for event in scene.facts.of("freeze") if name_of(event.freeze, "moment") == moment]
+    """The list digest of each input at a moment: of the first such event of no run."""
+    found = {}
+    for event in scene.facts.of("freeze"):
+        if event.run == 0 and name_of(event.freeze, "moment") == moment:
+            found.setdefault(event.freeze.input, event.freeze.list_sha256)
+    return found
 
 
 def _freeze_differs(scene, moment):
     """The inputs whose freeze of a moment is missing or not that of BEFORE."""
-    before = {freeze.input: freeze.list_sha256 for freeze in _freezes(scene, "FREEZE_BEFORE")}
-    after = {freeze.input: freeze.list_sha256 for freeze in _freezes(scene, moment)}
+    before, after = _freezes(scene, "FREEZE_BEFORE"), _freezes(scene, moment)
     return before, sorted(name for name in before | after if before.get(name) != after.get(name))
 
 
@@ -221,7 +225,9 @@ def traces(scene):
 
 
 def _workspace(run):
-    lists = {name_of(event.freeze, "moment"): event.freeze.list_sha256 for event in run.of("freeze")}
+    lists = {}
+    for event in run.of("freeze"):
+        lists.setdefault(name_of(event.freeze, "moment"), event.freeze.list_sha256)
     before, after = lists.get("FREEZE_RUN_BEFORE"), lists.get("FREEZE_RUN_AFTER")
     if before is None or after is None:
         if run.of("run_exit"):

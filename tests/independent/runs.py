@@ -169,7 +169,7 @@ class Run:
                 continue
             if seen.parent_pid not in pids:
                 found.setdefault((seen.pid, seen.start_time), Identity(event))
-            pids.add(seen.pid)
+                pids.add(seen.pid)
         if len(found) > 1:
             self.conflicting.add(role)
         if len(found) != 1:

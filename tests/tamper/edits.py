@@ -20,7 +20,10 @@ def edited(f, fact):
 
 
 def set_oracle(f, rework):
-    """Exchanges the oracle: `rework` makes the new text from the old one."""
+    """Exchanges the oracle: `rework` makes the new text from the old one. Once only, for keys must not stand twice."""
+    if f.oracle_is_other:
+        raise ValueError("the oracle is another already")
+    f.oracle_is_other = True
     start = edited(f, f.one("recording_start"))
     start.oracle_sha256 = f.hold(rework(f.objects[start.oracle_sha256].decode()).encode())
 

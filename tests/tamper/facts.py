@@ -76,6 +76,7 @@ class Facts:
         self.receipt, self.claim = None, None
         self.late = []          # called with the facts just before they are packed
         self.late_receipt = []  # called with the receipt, when it names its event log
+        self.oracle_is_other = False
         self.log_end = b""      # bytes after the last event
         self.strange, self.strange_inputs = {}, {}  # objects that no fact names
         self.touched = set()    # (run, stream) whose bytes were changed

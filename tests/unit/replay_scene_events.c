@@ -349,6 +349,9 @@ static void add_trial(struct scene *scene, uint32_t run, Exhibit__Mode mode, uin
     end->stream = EXHIBIT__STREAM_NAME__STREAM_STDOUT;
     end->how = EXHIBIT__STREAM_END__HOW__HOW_EOF;
     end->content = scene_stream(scene, out.data, out.size_bytes);
+    for (int name = EXHIBIT__STREAM_NAME__STREAM_STDERR; name <= EXHIBIT__STREAM_NAME__STREAM_SCRATCH_GRANDCHILD;
+         name++)
+        add_stream(scene, run, (Exhibit__StreamName)name, NULL);
     end_run(scene, run, strict);
     for (int protocol = 1; protocol <= 2; protocol++)
         ADD(scene, run, DROPS, Drops, drops)->protocol = (Exhibit__Protocol)protocol;

@@ -64,7 +64,7 @@ static void recording_needs_each_end(void **state)
 
     (void)state;
     scene_drop(scene, scene_find(scene, WHAT(RUN_EXIT), RUN_CASE_STRICT, 0));
-    scene_expect(scene, "INCOMPLETE", "complete.recording useful.contract",
+    scene_expect(scene, "INCOMPLETE", "complete.recording complete.cleanup useful.contract",
                  "the end of case hello, strict was not seen");
 }
 
@@ -189,6 +189,30 @@ static void observers_must_read_the_drops_of_strict(void **state)
     (void)state;
     scene_drop(scene, scene_find(scene, WHAT(DROPS), RUN_STRICT, 1));
     scene_expect(scene, "INCOMPLETE", "complete.observers", "the drops of the udp listener were not read");
+}
+
+static void observers_must_look_at_the_targets_after_strict(void **state)
+{
+    struct scene *scene = built();
+    size_t at = 0;
+
+    (void)state;
+    while (scene->events[at]->run != RUN_STRICT || scene->events[at]->what_case != WHAT(RUN_EXIT))
+        at++;
+    while (scene->events[at]->what_case != WHAT(TARGET_STATE) ||
+           scene->events[at]->target_state->target != EXHIBIT__TARGET_NAME__TARGET_WRITE)
+        at++;
+    scene_drop(scene, scene->events[at]); /* the next one follows a reset */
+    scene_expect(scene, "INCOMPLETE", "complete.observers", "the write target was not looked at before and after");
+}
+
+static void observers_must_read_streams_to_their_end(void **state)
+{
+    struct scene *scene = built();
+
+    (void)state;
+    scene_drop(scene, scene_find(scene, WHAT(STREAM_END), RUN_STRICT, 1));
+    scene_expect(scene, "INCOMPLETE", "complete.observers", "stream 3 was not read to its end");
 }
 
 static void observers_must_see_each_role_alive(void **state)
@@ -356,6 +380,8 @@ int main(void)
         cmocka_unit_test(observers_may_lose_events_of_a_case),
         cmocka_unit_test(observers_must_not_drop),
         cmocka_unit_test(observers_must_read_the_drops_of_strict),
+        cmocka_unit_test(observers_must_look_at_the_targets_after_strict),
+        cmocka_unit_test(observers_must_read_streams_to_their_end),
         cmocka_unit_test(observers_must_see_each_role_alive),
         cmocka_unit_test(observers_must_see_each_role_gone),
         cmocka_unit_test(observers_need_an_identity_of_each_role),

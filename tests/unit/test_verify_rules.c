@@ -100,6 +100,21 @@ static void no_counter(struct stage *s)
     SCENE_DROP(s->scene, SCENE_STRICT, DROPS, 0);
 }
 
+static void no_state(struct stage *s)
+{
+    size_t at = scene_at(s->scene, SCENE_STRICT, EXHIBIT__EVENT__WHAT_RUN_EXIT, 0);
+
+    while (s->scene->events[at].event->what_case != EXHIBIT__EVENT__WHAT_TARGET_STATE ||
+           s->scene->events[at].event->target_state->target != EXHIBIT__TARGET_NAME__TARGET_FOLDER)
+        at++;
+    scene_drop(s->scene, at); /* the next one follows a reset */
+}
+
+static void stream_unfinished(struct stage *s)
+{
+    SCENE_DROP(s->scene, SCENE_STRICT, STREAM_END, 1);
+}
+
 static void unseen(struct stage *s)
 {
     SCENE_DROP(s->scene, SCENE_STRICT, PROCESS_IDENTITY, 1);
@@ -342,6 +357,8 @@ static const struct fault {
     {"complete.observers", lost, "an observer lost events", "INCOMPLETE"},
     {"complete.observers", dropped, "dropped 3 messages", "INCOMPLETE"},
     {"complete.observers", no_counter, "lacks the drop counter of tcp", "INCOMPLETE"},
+    {"complete.observers", no_state, "target 4 lacks a state before or after run tree/strict", "INCOMPLETE"},
+    {"complete.observers", stream_unfinished, "stream 3 of run tree/strict has no end", "INCOMPLETE"},
     {"complete.observers", unseen, "child of run tree/strict was not seen as a process", "INCOMPLETE"},
     {"complete.observers", not_gone, "grandchild of run tree/strict was not seen to be gone", "INCOMPLETE"},
     {"complete.observers", not_alive, "child of run tree/strict was not seen alive", "INCOMPLETE"},

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Commands that behave badly: they hang, flood, leave descendants, close their pipes, die, or cannot be executed at all.
+
+usage: commands.py BUILD SOURCE
+"""
+import hashlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import hostile
+from hostile import BOOTSTRAP, FOR_BOOTSTRAP, PIECE, STRICT, Facts, Place, b64, claim_of, failing, met, shell, subject
+
+MIB = 1 << 20
+MODES = ("baseline", "strict")
+ODD = bytes(range(1, 256))
+SIGNALS = {"TERM": False, "KILL": False, "USR1": False, "PIPE": False, "SEGV": True, "ABRT": True, "XFSZ": True}
+FLOOD = subject("flood")
+COUNTED = subprocess.run([subject("count_children")], capture_output=True, stdin=subprocess.DEVNULL,
+                         restore_signals=True, check=True).stdout
+
+
+def flood_digest(count):
+    digest = hashlib.sha256()
+    for number in range(count):
+        digest.update(number.to_bytes(8, "little") * (PIECE // 8))
+    return digest.digest()
+
+
+def places():
+    dies = {f"dies-of-{name.lower()}": (shell(f"ulimit -c unlimited; cd {{scratch}}; kill -{name} $$"), {"signal": name})
+            for name in SIGNALS}
+    braced = ODD.replace(b"{", b"{{")
+    odd = {"command": [subject("echo_bytes"), b64(braced), b64(b"\xff{{\xfe")], "environment": {"ODD": b64(braced)},
+           "stdin": b64(bytes(range(256)) * 4)}
+    cases = {
+        "endless": (shell('trap "" TERM INT HUP; [ -z "$STRICT" ] && exit 0; while :; do sleep 1; done',
+                          watchdog_ms=1000), {"exit": 0}),
+        "descendant": (shell("(sleep 300 &); echo $$; exit 0"), {"exit": 0}),
+        "last-words": ({"command": [FLOOD, "10000", "fork"]}, {"exit": 0}),
+        "gigabyte": ({"command": [FLOOD, "16384"]}, {"exit": 0}),
+        "both": (shell(f"{FLOOD} 1000 & {FLOOD} 1001 >&2; wait"), {"exit": 0}),
+        "deaf": (shell("sleep 0.3", stdin={"file": "big"}), {"exit": 0}),
+        "eager": ({"command": ["/bin/cat"], "stdin": {"file": "big"}}, {"exit": 0}),
+        "closed": (shell("exec 0<&- 1>&- 2>&-; sleep 0.3; exit 7"), {"exit": 7}),
+        "exit-126": (shell("exit 126"), {"exit": 126}), "exit-127": (shell("exit 127"), {"exit": 127}),
+        "odd": (odd, {"exit": 0, "stdout": {"equals": b64(ODD + b"\0\xff{\xfe\0" + ODD + b"\0" +
+                                                           bytes(range(256)) * 4)}}),
+        "children": ({"command": [subject("count_children")]}, {"exit": 0, "stdout": {"equals": b64(COUNTED)}}),
+        **dies,
+    }
+    spoiled = {name: ({"command": [f"{hostile.ROOT}/{name}"]}, {"exit": code})
+               for name, code in (("missing", 127), ("not-executable", 126), ("bad-interpreter", 126), ("no-format", 126))}
+    made = (Place("commands", cases, BOOTSTRAP, FOR_BOOTSTRAP, STRICT),
+            Place("spoiled", {**spoiled, "fine": (shell("exit 0"), {"exit": 0})}, BOOTSTRAP, FOR_BOOTSTRAP))
+    (made[0].folder / "big").write_bytes(os.urandom(4 * MIB))
+    for name, content, mode in (("not-executable", "#!/bin/sh\n", 0o644), ("no-format", "exit 0\n", 0o755),
+                                ("bad-interpreter", "#!/nonexistent/interpreter\n", 0o755)):
+        (hostile.ROOT / name).write_text(content)
+        (hostile.ROOT / name).chmod(mode)
+    return made
+
+
+class Memory(threading.Thread):
+    """Looks at the anonymous memory of a process until it ends."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.most, self.looks, self.pid, self.over = 0, 0, None, threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.02):
+            try:
+                status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{self.pid}/status").read_text()
+                              .splitlines())
+                self.most = max(self.most, int(status["RssAnon"].split()[0]) * 1024)
+                self.looks += 1
+            except (OSError, KeyError):
+                pass
+
+
+def setUpModule():
+    global COMMANDS, SPOILED, CLAIM, FACTS, MEMORY
+    COMMANDS, SPOILED = places()
+    MEMORY = Memory()
+    process = COMMANDS.start()
+    MEMORY.pid = process.pid
+    MEMORY.start()
+    SPOILED.record()
+    out, err = process.communicate(timeout=100)
+    MEMORY.over.set()
+    COMMANDS.done = hostile.Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), 0, COMMANDS.bundle)
+    assert COMMANDS.done.code == 0, COMMANDS.done
+    CLAIM, FACTS = claim_of(COMMANDS.bundle), Facts(COMMANDS.bundle)
+
+
+def tearDownModule():
+    found = hostile.leftovers()
+    assert not found, found
+
+
+class Commands(unittest.TestCase):
+    def test_the_decision_is_right_and_the_other_judges_say_the_same(self):
+        self.assertEqual(COMMANDS.done.out.splitlines()[-1], "decision: NO-GO")
+        self.assertEqual(failing(CLAIM), ["boundary.attempts", "boundary.traces", "useful.contract"])
+        self.assertEqual(hostile.verified(COMMANDS.bundle)[0], 0)
+
+    def test_every_case_but_the_endless_one_is_met_in_both_modes(self):
+        for mode in MODES:
+            wanted = {name: mode == "baseline" or name != "endless" for name in met(CLAIM, mode)}
+            self.assertEqual(met(CLAIM, mode), wanted)
+
+    def test_a_command_that_never_ends_is_ended_by_its_watchdog_in_time(self):
+        run = ("endless", "strict")
+        ended, how = FACTS.one("run_exit", run)
+        self.assertTrue(how.watchdog)
+        self.assertEqual(how.term_signal, signal.SIGKILL)
+        took = ended.at_ns - FACTS.one("spawned", run)[0].at_ns
+        self.assertTrue(1.0e9 <= took < 1.5e9, took)
+        self.assertEqual(FACTS.one("all_gone", run)[1].remaining, 0)
+        self.assertFalse(FACTS.one("run_exit", ("endless", "baseline"))[1].watchdog)
+
+    def test_a_descendant_that_keeps_the_pipes_open_holds_the_recorder_up_for_about_a_second_and_is_ended(self):
+        for mode in MODES:
+            run = ("descendant", mode)
+            ended, how = FACTS.one("run_exit", run)
+            self.assertEqual((how.WhichOneof("how"), how.exit_status, how.watchdog), ("exit_status", 0, False))
+            gone, all_gone = FACTS.one("all_gone", run)
+            self.assertLess(gone.at_ns - ended.at_ns, 1.5e9)
+            self.assertEqual(all_gone.remaining, 0)
+            self.assertEqual(hostile.name_of(FACTS.one("cleanup", run)[1], "reason"), "REASON_LEFTOVER")
+            sleeper = [what for _, what in FACTS.all("process_identity", run) if list(what.argv) == [b"sleep", b"300"]]
+            ends = [what.pid for _, what in FACTS.all("process_exit", run)]
+            self.assertEqual(len(sleeper), 1)
+            self.assertIn(sleeper[0].pid, ends)
+            self.assertEqual(FACTS.stream(run, "stdout")[1], "EOF")
+
+    def test_bytes_written_just_before_exit_are_all_there_ten_thousand_times(self):
+        wanted = flood_digest(10000)
+        for mode in MODES:
+            content, how = FACTS.stream(("last-words", mode), "stdout")
+            self.assertEqual((content.size_bytes, content.sha256, how), (10000 * PIECE, wanted, "EOF"))
+
+    def test_a_gigabyte_is_all_there(self):
+        wanted = flood_digest(16384)
+        for mode in MODES:
+            content, how = FACTS.stream(("gigabyte", mode), "stdout")
+            self.assertEqual((content.size_bytes, content.sha256, how), (1 << 30, wanted, "EOF"))
+
+    def test_the_memory_of_the_recorder_does_not_grow_with_the_output(self):
+        self.assertGreater(MEMORY.looks, 50)
+        self.assertLess(MEMORY.most, 64 * MIB)
+
+    def test_two_pipes_that_are_flooded_at_once_are_both_whole(self):
+        for mode in MODES:
+            for stream, count in (("stdout", 1000), ("stderr", 1001)):
+                content, how = FACTS.stream(("both", mode), stream)
+                self.assertEqual((content.size_bytes, content.sha256, how),
+                                 (count * PIECE, flood_digest(count), "EOF"))
+            chunks = [hostile.name_of(what, "stream") for _, what in FACTS.all("chunk", ("both", mode))]
+            turns = sum(a != b for a, b in zip(chunks, chunks[1:]))
+            self.assertGreater(turns, 10, "neither pipe waits for the end of the other")
+
+    def test_a_command_that_reads_no_stdin_ends_and_what_was_not_delivered_is_not_claimed(self):
+        for mode in MODES:
+            content, how = FACTS.stream(("deaf", mode), "stdin")
+            self.assertEqual(how, "CLOSED")
+            self.assertLessEqual(content.size_bytes, MIB)
+            offered = FACTS.one("run_start", ("deaf", mode))[1].stdin_stream
+            self.assertEqual(offered.size_bytes, 4 * MIB)
+
+    def test_a_command_that_reads_all_of_stdin_gets_all_of_it(self):
+        big = (COMMANDS.folder / "big").read_bytes()
+        for mode in MODES:
+            for stream in ("stdin", "stdout"):
+                content, how = FACTS.stream(("eager", mode), stream)
+                self.assertEqual((content.sha256, how), (hashlib.sha256(big).digest(), "EOF"))
+
+    def test_a_command_that_closes_its_pipes_and_goes_on_is_followed_to_its_end(self):
+        for mode in MODES:
+            run = ("closed", mode)
+            ended, how = FACTS.one("run_exit", run)
+            self.assertEqual(how.exit_status, 7)
+            ends = [e.at_ns for e, what in FACTS.all("stream_end", run)]
+            self.assertGreater(ended.at_ns - FACTS.one("spawned", run)[0].at_ns, 0.29e9)
+            self.assertEqual(len(ends), 3)
+            self.assertEqual([FACTS.stream(run, s)[1] for s in ("stdout", "stderr")], ["EOF", "EOF"])
+
+    def test_death_by_a_signal_is_told_with_its_number_and_with_whether_it_left_a_core(self):
+        for mode in MODES:
+            for name, dumps in SIGNALS.items():
+                how = FACTS.one("run_exit", (f"dies-of-{name.lower()}", mode))[1]
+                self.assertEqual((how.WhichOneof("how"), how.term_signal, how.core_dumped, how.watchdog),
+                                 ("term_signal", getattr(signal, "SIG" + name), dumps, False))
+
+    def test_bytes_that_are_no_text_are_the_same_in_argv_environment_stdin_and_output(self):
+        for mode in MODES:
+            run = ("odd", mode)
+            start = FACTS.one("run_start", run)[1]
+            self.assertEqual(list(start.command)[1:], [ODD, b"\xff{\xfe"])
+            self.assertIn(b"ODD=" + ODD, list(start.environment))
+            self.assertEqual(FACTS.bytes(run, "stdin"), bytes(range(256)) * 4)
+            self.assertEqual(FACTS.bytes(run, "stdout"), ODD + b"\0\xff{\xfe\0" + ODD + b"\0" + bytes(range(256)) * 4)
+
+    def test_a_parent_sees_the_same_of_its_children_as_without_the_recorder(self):
+        self.assertIn(b"signals 200, further children 0\n", COUNTED)
+        self.assertEqual(COUNTED.count(b"1 9\n"), 20)
+        for mode in MODES:
+            self.assertEqual(FACTS.bytes(("children", mode), "stdout"), COUNTED)
+
+
+class Spoiled(unittest.TestCase):
+    """What cannot be executed is no command that ended, and is never taken for one."""
+
+    STAGES = {"missing": ("exec", 2), "not-executable": ("exec", 13), "bad-interpreter": ("exec", 2),
+              "no-format": ("exec", 8)}
+
+    def test_the_decision_is_incomplete_by_the_recording_alone_and_by_the_baseline(self):
+        self.assertEqual(SPOILED.done.code, 3, SPOILED.done)
+        claim = claim_of(SPOILED.bundle)
+        self.assertEqual([rule for rule in failing(claim) if rule.startswith("complete.")],
+                         ["complete.recording", "complete.baseline"])
+        self.assertEqual(hostile.verified(SPOILED.bundle)[0], 3)
+
+    def test_each_is_told_by_stage_and_errno_and_has_no_exit(self):
+        # Strictly, the launcher is what executes: it cannot find its command, and that is its own exit.
+        facts = Facts(SPOILED.bundle)
+        for name, told in self.STAGES.items():
+            with self.subTest(name):
+                failed = facts.one("spawn_failed", (name, "baseline"))[1]
+                self.assertEqual((failed.stage, failed.errno_value), told)
+                self.assertEqual(facts.all("run_exit", (name, "baseline")), [])
+                self.assertEqual(facts.all("spawned", (name, "baseline")), [])
+                self.assertEqual(facts.one("run_exit", (name, "strict"))[1].exit_status,
+                                 127 if told[1] == 2 else 126)
+        self.assertEqual(facts.one("run_exit", ("fine", "baseline"))[1].exit_status, 0)
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""Two and three changes at once: replay and verify still say the same: usage: tamper_combined.py BUILD SOURCE [COUNT]
+
+Nothing is expected of what they say, but that they agree in everything except detail and evidence, and in the exit code.
+Which changes are combined follows from a fixed seed. Changes that cannot follow one another are drawn again.
+"""
+import concurrent.futures
+import pathlib
+import random
+import sys
+
+BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+COUNT = int(sys.argv[3]) if len(sys.argv) > 3 else 500
+SEED = 20240229
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
+
+import changes
+import claims
+import tamper
+from judges import Judges
+
+
+def draw(source, bases):
+    """Names of changes that fit together, and the facts after them."""
+    while True:
+        base = source.choices(("usable", "default"), (7, 1))[0]
+        fitting = [name for name, change in changes.CATALOGUE.items()
+                   if change.base == base and change.malformed is None and change.unbound is None]
+        names = source.sample(fitting, source.choice((2, 3)))
+        try:
+            return names, tamper.tampered(bases[base], *names)
+        except (ValueError, IndexError, AssertionError):  # a fact that the second needs is gone after the first
+            continue
+
+
+def compare(judges, names, facts):
+    """What the two say differently of these facts."""
+    path = judges.write(facts.build())
+    replay, verify = judges.replay(path), judges.verify(path)
+    title = " + ".join(names)
+    if replay.code not in (0, 3) or replay.code != verify.code:
+        return [f"{title}: replay exits {replay.code} ({replay.told}), verify {verify.code} ({verify.told})"]
+    left, right = claims.comparable(replay.claim), claims.comparable(verify.claim)
+    return [f"{title}: {name}: {told(left[name], right[name])}" for name in left if left[name] != right[name]]
+
+
+def told(left, right):
+    if isinstance(left, list) and len(left) == len(right):
+        return "; ".join(f"{a} / {b}" for a, b in zip(left, right) if a != b)[:400]
+    return f"{left} / {right}"[:400]
+
+
+def share(part):
+    """A worker's part: it draws all, so that the seed alone says which, and judges every second."""
+    judges = Judges(BUILD)
+    bases = {name: judges.base(name) for name in ("usable", "default")}
+    source, faults, outcomes = random.Random(SEED + part), [], set()
+    for _ in range(COUNT // 2):
+        names, facts = draw(source, bases)
+        faults += compare(judges, names, facts)
+    return faults
+
+
+def main():
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        faults = [fault for part in pool.map(share, range(2)) for fault in part]
+    print("\n".join(faults))
+    print(f"{COUNT} combinations, {len(faults)} differences")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

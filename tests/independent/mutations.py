@@ -1,0 +1,423 @@
+"""Facts that no recording had, for tests alone: each a change of a good recording's events, and the rules it must fail.
+
+A change keeps the log well formed, so that every judge must judge it. They are made of the `usable` bundle.
+"""
+import hashlib
+
+import runs
+from packer import sha256
+from records import name_of
+from remake import stream_of
+from schema import CLASSES
+
+SECOND = 10**9
+
+
+class Scene:
+    """The events of a bundle, to be changed."""
+
+    def __init__(self, bundle):
+        self.bundle, self.objects, self.partial = bundle, {}, False
+        self.events = [CLASSES["Event"].FromString(event.SerializeToString()) for event in bundle.events]
+        self.runs = {(run.name, run.mode, run.repeat): run for run in runs.read_runs(bundle)}
+
+    def number(self, name, mode, repeat=1):
+        return self.runs[(name, mode, repeat)].number
+
+    def of(self, kind, run=None):
+        """The events of a kind, of one run or of all."""
+        return [e for e in self.events if e.WhichOneof("what") == kind and run in (None, e.run)]
+
+    def drop(self, events):
+        gone = {id(event) for event in events}
+        assert gone, "there is nothing to drop"
+        self.events = [event for event in self.events if id(event) not in gone]
+
+    def place(self, event):
+        return next(place for place, one in enumerate(self.events) if one is event)
+
+    def add(self, after, kind, run, **fields):
+        """A new event right behind another, at its time."""
+        event = CLASSES["Event"](at_ns=after.at_ns, source=1, vantage=1, run=run)
+        getattr(event, kind).SetInParent()
+        for name, value in fields.items():
+            setattr(getattr(event, kind), name, value)
+        self.events.insert(self.place(after) + 1, event)
+        return event
+
+    def later(self, event, by_ns):
+        """Everything from an event on is so much later."""
+        for one in self.events[self.place(event):]:
+            one.at_ns += by_ns
+
+    def rewrite(self, run, stream, change):
+        """Changes what a stream of a run held, chunk by chunk."""
+        end = next(e.stream_end for e in self.of("stream_end", run) if name_of(e.stream_end, "stream") == stream)
+        old = self.bundle.whole(end.content) if end.content.segments else b""
+        new = b""
+        for event in self.of("chunk", run):
+            if name_of(event.chunk, "stream") == stream:
+                begin, size = event.chunk.offset_bytes, event.chunk.size_bytes
+                piece = change(old[begin:begin + size])
+                event.chunk.offset_bytes, event.chunk.size_bytes = len(new), len(piece)
+                new += piece
+        assert new != old, "nothing was rewritten"
+        end.content.CopyFrom(stream_of(new, self.objects))
+
+    def say(self, run, stream, text, before=None):
+        """A chunk more in a stream, read just before an event: the stream's end, if no other is named."""
+        end = next(e for e in self.of("stream_end", run) if name_of(e.stream_end, "stream") == stream)
+        before, content = before or end, end.stream_end.content
+        old = self.bundle.whole(content)
+        place = self.place(before)
+        chunks = [e for e in self.of("chunk", run) if e.chunk.stream == end.stream_end.stream]
+        said = sum(e.chunk.size_bytes for e in chunks if self.place(e) < place)
+        for event in chunks:
+            if self.place(event) > place:
+                event.chunk.offset_bytes += len(text)
+        added = self.add(self.events[place - 1], "chunk", run, stream=end.stream_end.stream, offset_bytes=said,
+                         size_bytes=len(text))
+        added.at_ns, added.vantage = before.at_ns, 2
+        content.CopyFrom(stream_of(old[:said] + text + old[said:], self.objects))
+
+    def replace_in_rows(self, name, role, old, new):
+        """The same change in both copies of a role's rows in a trial's strict run."""
+        for stream in ("STREAM_STDOUT", "STREAM_SCRATCH_" + role.upper()):
+            self.rewrite(self.number(name, "strict"), stream,
+                         lambda piece: b"".join(line.replace(old, new) if f" {role} ".encode() in line else line
+                                                for line in piece.splitlines(keepends=True)))
+
+    def identities(self, name, role):
+        run = self.runs[(name, "strict", 1)]
+        found = run.identities[role]
+        return [e for e in self.of("process_identity", run.number)
+                if (e.process_identity.pid, e.process_identity.start_time) == (found.pid, found.start_time)]
+
+    def exits(self, name, role):
+        run = self.runs[(name, "strict", 1)]
+        found = run.identities[role]
+        return [e for kind in ("process_exit", "process_gone") for e in self.of(kind, run.number)
+                if (getattr(e, kind).pid, getattr(e, kind).start_time) == (found.pid, found.start_time)]
+
+
+MUTATIONS = {}
+
+
+def fails(*rules):
+    """Registers a change with the rules that fail by it; its name is its claim."""
+    def register(change):
+        MUTATIONS[change.__name__.replace("_", " ")] = (rules, change)
+        return change
+    return register
+
+
+@fails("complete.recording")
+def a_partial_receipt(scene):
+    scene.partial = True
+
+
+@fails("complete.recording")
+def no_end_record(scene):
+    scene.drop(scene.of("recording_end"))
+
+
+@fails("complete.recording")
+def a_step_that_came_overdue(scene):
+    scene.of("step", scene.number("tree", "strict"))[0].step.trigger = 3
+
+
+@fails("complete.recording")
+def a_step_that_failed(scene):
+    scene.of("step", scene.number("tree", "baseline"))[0].step.errno_value = 3
+
+
+@fails("complete.pins")
+def a_freeze_after_baseline_that_differs(scene):
+    freeze = [e.freeze for e in scene.of("freeze") if e.freeze.moment == 2][0]
+    freeze.list_sha256 = [e.freeze for e in scene.of("freeze") if e.freeze.moment == 4][0].list_sha256
+
+
+@fails("boundary.traces")
+def no_freeze_after_strict(scene):
+    scene.drop([e for e in scene.of("freeze") if e.freeze.moment == 3])
+
+
+@fails("boundary.traces")
+def a_strict_workspace_that_was_not_frozen_after(scene):
+    scene.drop([e for e in scene.of("freeze", scene.number("suite", "strict")) if e.freeze.moment == 5])
+
+
+@fails()
+def a_baseline_workspace_that_was_not_frozen_after(scene):
+    scene.drop([e for e in scene.of("freeze", scene.number("suite", "baseline")) if e.freeze.moment == 5])
+
+
+@fails("complete.observers")
+def lost_events_in_a_control_run(scene):
+    run = scene.number("bootstrap", "control", 2)
+    scene.add(scene.of("spawned", run)[0], "lost", run, observer=2, count=1)
+
+
+@fails("complete.observers")
+def lost_events_of_no_run(scene):
+    scene.add(scene.events[0], "lost", 0, observer=2)
+
+
+@fails()
+def lost_events_in_a_case(scene):
+    run = scene.number("suite", "strict")
+    scene.add(scene.of("spawned", run)[0], "lost", run, observer=2, count=1)
+
+
+@fails("complete.observers")
+def a_drop_in_a_case(scene):
+    scene.of("drops", scene.number("suite", "baseline"))[0].drops.count = 1
+
+
+@fails("complete.observers")
+def no_drop_counter_of_udp_in_a_strict_trial(scene):
+    scene.drop([e for e in scene.of("drops", scene.number("tree", "strict")) if e.drops.protocol == 2])
+
+
+@fails("complete.observers", "cancel.ended")
+def a_role_without_identity(scene):
+    scene.drop(scene.identities("tree", "grandchild"))
+
+
+@fails("complete.observers", "cancel.ended")
+def a_role_with_two_identities(scene):
+    first = scene.identities("tree", "child")[0]
+    other = scene.add(first, "process_identity", first.run)
+    other.CopyFrom(first)
+    other.process_identity.pid += 100000
+    other.process_identity.parent_pid = 1
+
+
+@fails()
+def a_fork_of_a_role_with_its_argv(scene):
+    first = scene.identities("tree", "child")[0]
+    other = scene.add(first, "process_identity", first.run)
+    other.CopyFrom(first)
+    other.process_identity.pid += 100000
+    other.process_identity.parent_pid = first.process_identity.pid
+
+
+@fails("complete.observers", "cancel.ended")
+def a_role_that_was_not_seen_to_go(scene):
+    scene.drop(scene.exits("tree", "grandchild"))
+
+
+@fails("complete.observers")
+def a_role_that_was_not_seen_alive_at_the_first_step(scene):
+    step = min(scene.of("step", scene.number("tree", "strict")), key=lambda e: e.step.index).step
+    pid = scene.runs[("tree", "strict", 1)].identities["parent"].pid
+    for place, alive in enumerate(step.alive):
+        if alive.pid == pid:
+            del step.alive[place]
+            return
+
+
+@fails("cancel.ended")
+def roles_that_were_gone_three_seconds_later(scene):
+    exits = scene.exits("tree", "parent") + scene.exits("tree", "child") + scene.exits("tree", "grandchild")
+    scene.later(min(exits, key=scene.place), 3 * SECOND)
+
+
+@fails("complete.controls")
+def a_control_that_the_listener_saw_truncated(scene):
+    scene.of("message", scene.number("tree", "control"))[0].message.truncated = True
+
+
+@fails("complete.controls")
+def a_control_read_that_inotify_did_not_see(scene):
+    scene.drop([e for e in scene.of("file_event", scene.number("tree", "control", 2)) if e.file_event.target == 2])
+
+
+@fails("complete.outcomes")
+def a_row_whose_copies_differ(scene):
+    scene.rewrite(scene.number("tree", "strict"), "STREAM_SCRATCH_CHILD",
+                  lambda piece: piece.replace(b"errno:13", b"errno:1"))
+
+
+@fails("complete.spoke")
+def a_role_that_left_no_row(scene):
+    scene.replace_in_rows("tree", "parent", b" row ", b" raw ")
+
+
+@fails("complete.outcomes")
+def an_errno_that_is_no_denial(scene):
+    scene.replace_in_rows("tree", "parent", b" tcp=errno:13", b" tcp=errno:110")
+
+
+@fails("complete.outcomes")
+def a_refused_connection_where_the_network_is_not_private(scene):
+    scene.replace_in_rows("tree", "parent", b" tcp=errno:13", b" tcp=errno:111")
+
+
+@fails()
+def a_refused_connection_where_the_network_is_private(scene):
+    scene.replace_in_rows("tree", "parent", b" tcp=errno:13", b" tcp=errno:111")
+    for event in scene.identities("tree", "parent"):
+        event.process_identity.network_namespace += 1
+        event.process_identity.routes_beyond_loopback = 0
+
+
+@fails("boundary.attempts")
+def a_connection_that_nobody_saw_where_the_network_is_private(scene):
+    scene.replace_in_rows("tree", "parent", b" tcp=errno:13", b" tcp=ok")
+    for event in scene.identities("tree", "parent"):
+        event.process_identity.network_namespace += 1
+        event.process_identity.routes_beyond_loopback = 0
+
+
+@fails("complete.outcomes")
+def a_connection_that_nobody_saw_where_routes_were_not_read(scene):
+    scene.replace_in_rows("tree", "parent", b" tcp=errno:13", b" tcp=ok")
+    for event in scene.identities("tree", "parent"):
+        event.process_identity.network_namespace += 1
+        event.process_identity.ClearField("routes_beyond_loopback")
+
+
+@fails()
+def a_write_that_went_elsewhere(scene):
+    scene.replace_in_rows("tree", "parent", b" write=errno:13", b" write=ok")
+
+
+@fails("boundary.attempts")
+def a_read_that_is_told_with_a_wrong_proof(scene):
+    scene.replace_in_rows("tree", "parent", b" read=errno:13", b" read=ok:" + b"0" * 64)
+
+
+@fails("boundary.attempts", "boundary.traces")
+def a_read_that_is_told_with_the_right_proof(scene):
+    run = scene.runs[("tree", "strict", 1)]
+    canary = [e.targets.canary_link for e in scene.events[:run.seq] if e.WhichOneof("what") == "targets"][-1]
+    proof = hashlib.sha256(canary + f" {run.nonces['parent']} 1".encode()).hexdigest()
+    scene.replace_in_rows("tree", "parent", b" read-link=errno:13", b" read-link=ok:" + proof.encode())
+
+
+@fails("boundary.attempts", "boundary.traces")
+def a_connection_in_a_strict_trial_that_no_row_explains(scene):
+    run = scene.number("tree", "strict")
+    scene.add(scene.of("spawned", run)[0], "accept", run, connection=900, peer=b"127.0.0.1:9")
+
+
+@fails("boundary.traces")
+def a_connection_in_the_launchers_own_run(scene):
+    run = scene.number("launcher", "strict")
+    scene.add(scene.of("spawned", run)[0], "accept", run, connection=900, peer=b"127.0.0.1:9")
+
+
+@fails("boundary.traces")
+def a_strict_nonce_in_a_message_of_no_run(scene):
+    nonce = scene.runs[("bootstrap", "strict", 1)].nonces["parent"].encode()
+    scene.add(scene.events[-2], "message", 0, protocol=2, peer=b"127.0.0.1:9", payload=b"x" + nonce)
+
+
+@fails("boundary.attempts", "boundary.traces")
+def a_message_of_a_strict_attempt_in_a_later_run(scene):
+    nonce = scene.runs[("bootstrap", "strict", 1)].nonces["parent"].encode()
+    run = scene.number("bootstrap", "control", 2)
+    scene.add(scene.of("run_exit", run)[0], "message", run, protocol=2, peer=b"127.0.0.1:9",
+              payload=b"EXHIBIT1 udp " + nonce + b" parent 1\n")
+
+
+@fails("boundary.attempts", "boundary.traces")
+def a_canary_that_inotify_saw_read(scene):
+    run = scene.number("tree", "strict")
+    scene.add(scene.of("spawned", run)[0], "file_event", run, target=1, mask=32)
+
+
+@fails("boundary.attempts", "boundary.traces")
+def a_write_target_that_changed(scene):
+    end = scene.of("run_exit", scene.number("tree", "strict"))[0]
+    scene_of = [e for e in scene.events[scene.place(end):] if e.WhichOneof("what") == "target_state"]
+    [e for e in scene_of if e.target_state.target == 3][0].target_state.ctime_ns += 1
+
+
+@fails("boundary.traces")
+def a_folder_of_targets_that_changed(scene):
+    end = scene.of("run_exit", scene.number("tree", "strict"))[0]
+    scene_of = [e for e in scene.events[scene.place(end):] if e.WhichOneof("what") == "target_state"]
+    [e for e in scene_of if e.target_state.target == 4][0].target_state.mtime_ns += 1
+
+
+@fails("boundary.traces")
+def a_canary_in_what_a_strict_case_said(scene):
+    canary = scene.of("targets")[0].targets.canary_read
+    scene.say(scene.number("suite", "strict"), "STREAM_STDERR", b"<" + canary + b">")
+
+
+@fails("complete.cleanup")
+def a_process_that_remained(scene):
+    scene.of("all_gone", scene.number("suite", "strict"))[-1].all_gone.remaining = 1
+
+
+@fails("complete.cleanup")
+def a_cleanup_before_the_roles_own_end(scene):
+    run = scene.number("bootstrap", "strict")
+    scene.add(scene.of("run_exit", run)[0], "cleanup", run, reason=1)
+
+
+@fails("complete.baseline")
+def a_watchdog_in_baseline(scene):
+    scene.of("run_exit", scene.number("syntax", "baseline"))[0].run_exit.watchdog = True
+
+
+@fails("useful.contract")
+def a_stream_that_is_not_whole(scene):
+    end = [e for e in scene.of("stream_end", scene.number("syntax", "strict")) if e.stream_end.stream == 2][0]
+    end.stream_end.how = 3
+
+
+@fails("useful.contract")
+def a_strict_case_that_was_killed(scene):
+    scene.of("run_exit", scene.number("pack", "strict"))[0].run_exit.term_signal = 9
+
+
+@fails("useful.archives")
+def a_strict_archive_that_is_not_kept(scene):
+    for event in scene.of("artifact", scene.number("pack", "strict")):
+        event.artifact.kept = event.artifact.is_archive = False
+        del event.artifact.members[:]
+
+
+@fails("useful.archives")
+def an_archive_of_other_bytes(scene):
+    for event in scene.of("artifact", scene.number("pack", "strict")):
+        content = scene.bundle.pack.read(event.artifact.sha256, 1 << 26) + b"\0"
+        scene.objects[sha256(content)] = content
+        event.artifact.sha256, event.artifact.size_bytes = sha256(content), len(content)
+
+
+def _try_after_the_last_step(scene, effect, delay_ns):
+    """The grandchild tries an effect of its last planned round, and is gone right after that."""
+    run = scene.runs[("tree", "strict", 1)]
+    gone = min((e for role in run.roles for e in scene.exits("tree", role)), key=scene.place)
+    scene.later(gone, delay_ns)
+    line = f"EXHIBIT1 try {run.nonces['grandchild']} grandchild {run.rounds['grandchild']} {effect}\n"
+    scene.say(run.number, "STREAM_STDOUT", line.encode(), gone)
+
+
+@fails("cancel.quiet")
+def a_try_after_the_grace(scene):
+    _try_after_the_last_step(scene, "read", 3 * SECOND // 2)
+
+
+@fails()
+def a_try_within_the_grace(scene):
+    _try_after_the_last_step(scene, "read", SECOND // 2)
+
+
+@fails()
+def a_line_after_the_grace_that_is_no_try(scene):
+    _try_after_the_last_step(scene, "reading", 3 * SECOND // 2)
+
+
+@fails()
+def a_try_that_arrives_after_its_role_was_gone(scene):
+    run = scene.runs[("tree", "strict", 1)]
+    end = [e for e in scene.of("stream_end", run.number) if e.stream_end.stream == 2][0]
+    scene.later(end, 2 * SECOND)
+    line = f"EXHIBIT1 try {run.nonces['grandchild']} grandchild {run.rounds['grandchild']} read\n"
+    scene.say(run.number, "STREAM_STDOUT", line.encode())

@@ -1,0 +1,12 @@
+# Lying launchers, bad plans and bad bundles, on the programs themselves. The liar derives nonces as the probe does.
+add_executable(liar subjects/liar.c subjects/liar_marks.c subjects/liar_parts.c subjects/liar_rows.c)
+target_include_directories(liar PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(liar PRIVATE exhibit_probe_tested exhibit_warnings)
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+foreach(name liars bad_input bad_bundles)
+    add_test(NAME e2e.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py
+        ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300 LABELS e2e)
+endforeach()
+set_tests_properties(e2e.liars PROPERTIES RUN_SERIAL ON) # what is recorded must not wait for a core

@@ -1,0 +1,10 @@
+# Bundles that are valid in every byte and say something else than was recorded; and claims that say something else.
+add_executable(judge-again tamper/judge_again.c)
+target_link_libraries(judge-again PRIVATE exhibit_record exhibit_formats exhibit_warnings)
+
+find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED) # the one that has zstandard and protobuf
+foreach(name tamper tamper_combined claims)
+    add_test(NAME e2e.${name}
+        COMMAND ${DEBIAN_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300 LABELS e2e FIXTURES_REQUIRED bundles PROCESSORS 2)
+endforeach()

@@ -3,6 +3,7 @@
  * judge-again BUNDLE. For tests: so that all three judges can be asked about a bundle that nobody recorded.
  */
 #include "base/cleanup.h"
+#include "base/cursor.h"
 #include "formats/claim.h"
 #include "formats/stream.h"
 #include "record/judge.h"
@@ -23,7 +24,6 @@ struct again_stream {
 
 struct again {
     struct pack *pack;
-    Exhibit__RecordingStart *start;
     struct again_stream *streams;
     size_t stream_count;
     struct oracle oracle;

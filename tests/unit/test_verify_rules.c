@@ -358,7 +358,7 @@ static const struct fault {
     {"complete.observers", dropped, "dropped 3 messages", "INCOMPLETE"},
     {"complete.observers", no_counter, "lacks the drop counter of tcp", "INCOMPLETE"},
     {"complete.observers", no_state, "target 4 lacks a state before or after run tree/strict", "INCOMPLETE"},
-    {"complete.observers", stream_unfinished, "stream 3 of run tree/strict has no end", "INCOMPLETE"},
+    {"complete.observers", stream_unfinished, "stream 2 of run tree/strict has no end", "INCOMPLETE"},
     {"complete.observers", unseen, "child of run tree/strict was not seen as a process", "INCOMPLETE"},
     {"complete.observers", not_gone, "grandchild of run tree/strict was not seen to be gone", "INCOMPLETE"},
     {"complete.observers", not_alive, "child of run tree/strict was not seen alive", "INCOMPLETE"},

@@ -137,7 +137,10 @@ static int input_ready(void *context, uint32_t ready, struct err *err)
     return 0;
 }
 
-/* Opens a role's copy once it is there. Anything but a regular file is hostile and left alone. */
+/*
+ * Opens a role's copy once it is there. Anything but a regular file is hostile and left alone; so is one with a second
+ * name, which may be that of a file outside.
+ */
 static void copy_open(struct capture *capture, struct flow *flow)
 {
     Exhibit__Role role = (Exhibit__Role)(flow->name - EXHIBIT__STREAM_NAME__STREAM_SCRATCH_PARENT + 1);
@@ -147,7 +150,7 @@ static void copy_open(struct capture *capture, struct flow *flow)
 
     if (dir_fd >= 0)
         fd = openat(dir_fd, capture_role_file(role), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
+    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_nlink == 1)
         flow->source.fd = take_fd(&fd);
 }
 

@@ -1,3 +1,6 @@
+/*
+ * The judge's entry: hands each event to whom it concerns. Knows the binding of a recording and its end, no other rule.
+ */
 #include "record/judge.h"
 
 #include "record/judge_claim.h"
@@ -41,6 +44,7 @@ int judge_take(struct judge *judge, const Exhibit__Event *event, const void *pay
     int code;
 
     judge->event_count++;
+    /* Whatever comes after the end record takes this back. */
     judge->ended = event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_END &&
                    event->recording_end->event_count == judge->event_count;
     if (event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_START) {
@@ -55,7 +59,7 @@ int judge_take(struct judge *judge, const Exhibit__Event *event, const void *pay
         if (event->stream_end->stream >= JUDGE_STREAMS)
             return 0;
         run->stream_ended[event->stream_end->stream] = true;
-        run->not_whole[event->stream_end->stream] = event->stream_end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
+        run->stream_cut[event->stream_end->stream] = event->stream_end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
         return 0;
     }
     code = judge_evidence_take(judge, run, event, payload, payload_bytes, err);

@@ -1,3 +1,7 @@
+/*
+ * The claim: the list of rules, the decision, and what section 7 of docs/DECISION.md wants beside them. Knows what each
+ * field holds, not how a rule comes to its verdict.
+ */
 #include "record/judge_claim.h"
 
 #include "record/judge_match.h"
@@ -73,8 +77,9 @@ static bool rule_add(Exhibit__Claim *claim, const struct judge_verdict *verdict)
         return false;
     rule->holds = verdict->holds;
     (void)snprintf(detail, sizeof detail, "%s", verdict->detail);
-    if (verdict->failures > 4)
-        (void)snprintf(detail + strlen(detail), sizeof detail - strlen(detail), "; and %u more", verdict->failures - 4);
+    if (verdict->failures > JUDGE_TOLD_FAILURES)
+        (void)snprintf(detail + strlen(detail), sizeof detail - strlen(detail), "; and %u more",
+                       verdict->failures - JUDGE_TOLD_FAILURES);
     if (!clean_text_set(&rule->detail, detail))
         return false;
     rule->evidence = calloc(verdict->evidence_count + 1, sizeof *rule->evidence);
@@ -119,13 +124,17 @@ static bool rules_add(const struct judge *judge, Exhibit__Claim *claim)
 
 /* ---- cases ---- */
 
-static int artifact_order(const void *a, const void *b)
+/* Moves the last one to its place by path, after those of the same path. */
+static void archive_place(Exhibit__CaseResult *result)
 {
-    const Exhibit__Artifact *left = *(Exhibit__Artifact *const *)a, *right = *(Exhibit__Artifact *const *)b;
-    size_t shared = left->path.len < right->path.len ? left->path.len : right->path.len;
-    int order = shared == 0 ? 0 : memcmp(left->path.data, right->path.data, shared);
+    Exhibit__ArchiveResult **list = result->archives;
 
-    return order != 0 ? order : (left->path.len > right->path.len) - (left->path.len < right->path.len);
+    for (size_t i = result->n_archives - 1; i > 0 && judge_bytes_order(&list[i - 1]->path, &list[i]->path) > 0; i--) {
+        Exhibit__ArchiveResult *other = list[i];
+
+        list[i] = list[i - 1];
+        list[i - 1] = other;
+    }
 }
 
 static bool archives_add(const struct judge_run *run, const struct oracle_case *expected, Exhibit__CaseResult *result)
@@ -144,6 +153,7 @@ static bool archives_add(const struct judge_run *run, const struct oracle_case *
             !bytes_set(&archive->sha256, artifact->sha256.data, artifact->sha256.len))
             return false;
         archive->members = artifact->is_archive ? (uint32_t)artifact->n_members : 0;
+        archive_place(result);
     }
     return true;
 }
@@ -157,16 +167,14 @@ static bool case_add(const struct judge_run *run, const struct oracle_case *expe
         !text_set(&result->mode, judge_mode_text(run->mode)))
         return false;
     result->repeat = run->repeat;
-    if (run->exited && run->by_signal) {
+    if (run->exit_how == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL) {
         result->how_case = EXHIBIT__CASE_RESULT__HOW_SIGNAL;
         result->signal = run->exit_value;
-    } else if (run->exited) {
+    } else if (run->exit_how == EXHIBIT__RUN_EXIT__HOW_EXIT_STATUS) {
         result->how_case = EXHIBIT__CASE_RESULT__HOW_EXIT;
         result->exit = run->exit_value;
     }
     result->met = judge_case_is_met(run, expected, why, sizeof why);
-    if (run->artifact_count > 0)
-        qsort(run->artifacts, run->artifact_count, sizeof(Exhibit__Artifact *), artifact_order);
     return archives_add(run, expected, result);
 }
 

@@ -1,3 +1,7 @@
+/*
+ * What the host sees: targets, listeners, inputs, artifacts. Keeps what section 3 and 5.2 of docs/DECISION.md will ask
+ * for. Knows no outcome.
+ */
 #include "record/judge_state.h"
 
 #include <stdlib.h>
@@ -84,11 +88,12 @@ static int target_take(struct judge *judge, const Exhibit__TargetState *state, c
 /* The targets were set anew: what was not looked at until now can not be looked at any more. */
 static void reset_take(struct judge *judge)
 {
+    judge->targets_set = true;
     for (int name = 1; name < JUDGE_TARGETS; name++) {
         judge->stale[name] = true;
         for (size_t i = 0; i < judge->run_count; i++)
             if (judge->runs[i]->exited && !judge->runs[i]->after[name].known)
-                judge->runs[i]->unlooked = true;
+                judge->runs[i]->unlooked[name] = true;
     }
 }
 
@@ -161,9 +166,10 @@ static int artifact_take(struct judge *judge, struct judge_run *run, const Exhib
                          const uint8_t *content, size_t size_bytes, struct err *err)
 {
     AUTO_BYTES struct bytes packed = {0};
+    size_t canary_count = run->exited ? run->canary_count : judge->canary_count;
     Exhibit__Artifact *copy;
 
-    for (size_t i = 0; run->mode == EXHIBIT__MODE__MODE_STRICT && size_bytes > 0 && i < judge->canary_count; i++)
+    for (size_t i = 0; run->mode == EXHIBIT__MODE__MODE_STRICT && size_bytes > 0 && i < canary_count; i++)
         if (!run->leaked &&
             memmem(content, size_bytes, judge->canaries[i].data, judge->canaries[i].size_bytes) != NULL) {
             run->leaked = true;
@@ -182,10 +188,11 @@ static int artifact_take(struct judge *judge, struct judge_run *run, const Exhib
     return 0;
 }
 
-static void drops_take(struct judge_run *run, const Exhibit__Drops *drops)
+/* Keeps the place of the first of a kind. */
+static void first_note(uint64_t *first_seq, const Exhibit__Event *event)
 {
-    if (drops->protocol >= 1 && drops->protocol <= 2)
-        run->drops_seen[drops->protocol]++;
+    if (*first_seq == 0)
+        *first_seq = event->seq;
 }
 
 int judge_evidence_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, const uint8_t *payload,
@@ -202,28 +209,25 @@ int judge_evidence_take(struct judge *judge, struct judge_run *run, const Exhibi
     case EXHIBIT__EVENT__WHAT_FREEZE:
         return freeze_take(judge, run, event->freeze, err);
     case EXHIBIT__EVENT__WHAT_MESSAGE:
-        if (run != NULL && event->message->protocol <= 2)
-            run->messaged[event->message->protocol] = true;
+        if (run != NULL && event->message->protocol <= EXHIBIT__PROTOCOL__PROTOCOL_UDP)
+            first_note(&run->messaged_seq[event->message->protocol], event);
         return message_take(judge, event, err);
     case EXHIBIT__EVENT__WHAT_ACCEPT:
         if (run != NULL)
-            run->accepted = true;
+            first_note(&run->accepted_seq, event);
         return 0;
     case EXHIBIT__EVENT__WHAT_FILE_EVENT:
         if (run != NULL && event->file_event->target < JUDGE_TARGETS)
-            run->touched[event->file_event->target] = true;
+            first_note(&run->touched_seq[event->file_event->target], event);
         return 0;
     case EXHIBIT__EVENT__WHAT_DROPS:
         if (event->drops->count > 0)
-            judge->lost_outside = true;
-        if (run != NULL)
-            drops_take(run, event->drops);
+            first_note(&judge->dropped_seq, event);
+        if (run != NULL && event->drops->protocol <= EXHIBIT__PROTOCOL__PROTOCOL_UDP)
+            run->drops_seen[event->drops->protocol] = true;
         return 0;
     case EXHIBIT__EVENT__WHAT_LOST:
-        if (run == NULL)
-            judge->lost_outside = true;
-        else
-            run->lost = true;
+        first_note(run == NULL ? &judge->lost_seq : &run->lost_seq, event);
         return 0;
     case EXHIBIT__EVENT__WHAT_ARTIFACT:
         return run == NULL ? 0 : artifact_take(judge, run, event, payload, payload_bytes, err);

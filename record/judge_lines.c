@@ -1,3 +1,6 @@
+/*
+ * Bytes as they arrive: lines of the probe (docs/DECISION.md section 2), contents of canaries. Knows no outcome.
+ */
 #include "record/judge_state.h"
 
 #include <stdio.h>
@@ -91,20 +94,16 @@ static bool proof_is_right(const struct judge_run *run, const char *effect, cons
                            const char *digits)
 {
     const struct bytes *canary = strcmp(effect, "read") == 0 ? &run->canary_read : &run->canary_link;
-    struct digest_run *hash = digest_run_new();
     struct digest digest;
     char text[64], expected[2 * DIGEST_BYTES + 1];
-    int size;
+    int size = snprintf(text, sizeof text, " %s %u", run->roles[row->role].nonce, row->round);
 
-    if (hash == NULL)
-        return false;
-    size = snprintf(text, sizeof text, " %s %u", run->roles[row->role].nonce, row->round);
-    digest_run_add(hash, canary->data, canary->size_bytes);
-    digest_run_add(hash, text, (size_t)size);
-    digest = digest_run_now(hash);
-    digest_run_free(hash);
+    digest_run_reset(run->hash);
+    digest_run_add(run->hash, canary->data, canary->size_bytes);
+    digest_run_add(run->hash, text, (size_t)size);
+    digest = digest_run_now(run->hash);
     hex_encode(digest.bytes, DIGEST_BYTES, expected);
-    return canary->size_bytes > 0 && memcmp(expected, digits, 2 * DIGEST_BYTES) == 0;
+    return run->targets_set && memcmp(expected, digits, 2 * DIGEST_BYTES) == 0;
 }
 
 static bool is_hex(const char *text, size_t size_bytes)
@@ -171,19 +170,37 @@ static struct judge_row *row_find(const struct judge_run *run, Exhibit__Role rol
     return NULL;
 }
 
-/* Notes a line that is neither the first copy of a row nor known already. */
-static int try_put(struct judge_run *run, struct judge_try taken, struct err *err)
+static int line_order(const void *a, const void *b)
 {
-    for (size_t i = run->try_count; i > 0; i--) {
-        const struct judge_try *known = &run->tries[i - 1];
+    const struct judge_line *left = a, *right = b;
+    int order = memcmp(left->digest.bytes, right->digest.bytes, DIGEST_BYTES);
 
-        if (known->role == taken.role && known->round == taken.round && known->effect == taken.effect &&
-            digest_equal(&known->line, &taken.line))
-            return 0; /* a copy: the first one counts */
+    return order != 0 ? order : (left->at_ns > right->at_ns) - (left->at_ns < right->at_ns);
+}
+
+void judge_lines_unite(struct judge_run *run)
+{
+    size_t kept = 0;
+
+    if (run->line_count > 0)
+        qsort(run->lines, run->line_count, sizeof *run->lines, line_order);
+    for (size_t i = 0; i < run->line_count; i++)
+        if (kept == 0 || !digest_equal(&run->lines[kept - 1].digest, &run->lines[i].digest))
+            run->lines[kept++] = run->lines[i];
+    run->line_count = kept;
+}
+
+/* Notes a line. A subject that repeats one without end costs no memory. */
+static int line_put(struct judge_run *run, struct judge_line line, struct err *err)
+{
+    if (run->line_count == run->line_room) {
+        judge_lines_unite(run);
+        /* Half of it is to be free then, or the next sorting would come too soon. */
+        if (run->line_count >= run->line_room / 2 &&
+            judge_grow(&run->lines, &run->line_room, run->line_room, sizeof *run->lines, err) < 0)
+            return err->code;
     }
-    if (judge_grow(&run->tries, &run->try_room, run->try_count, sizeof *run->tries, err) < 0)
-        return err->code;
-    run->tries[run->try_count++] = taken;
+    run->lines[run->line_count++] = line;
     return 0;
 }
 
@@ -199,43 +216,49 @@ static int row_put(struct judge_run *run, struct judge_row *row, struct err *err
     free(row->attempts);
     if (known == NULL)
         return err->code;
-    if (digest_equal(&known->line, &row->line))
-        return 0;
-    known->contested = true;
-    return try_put(
-        run,
-        (struct judge_try){
-            .role = row->role, .round = row->round, .effect = JUDGE_NO_EFFECT, .line = row->line, .at_ns = row->at_ns},
-        err);
+    known->contested = known->contested || !digest_equal(&known->line, &row->line);
+    return 0;
+}
+
+/* Whether one word is left, and it is an effect of the run. */
+static bool effect_is_last(const struct judge_run *run, struct words *words)
+{
+    const char *text;
+    size_t size_bytes;
+
+    if (!word_next(words, &text, &size_bytes) || !words_are_over(words))
+        return false;
+    for (size_t i = 0; i < run->effect_count; i++)
+        if (text_is(text, size_bytes, run->effects[i]))
+            return true;
+    return false;
 }
 
 int judge_line_take(struct judge_run *run, const char *line, size_t size_bytes, uint64_t at_ns, struct err *err)
 {
     struct words row_words = {line, line + size_bytes}, try_words = row_words;
     struct judge_row row = {.at_ns = at_ns};
-    struct judge_try taken = {.at_ns = at_ns};
-    const char *text;
-    size_t text_bytes;
+    struct judge_line taken = {.at_ns = at_ns};
+    uint32_t round;
 
     if (mark_take(run, "row", &row_words, &row.role, &row.round)) {
         row.attempts = calloc(run->effect_count + 1, sizeof *row.attempts);
         if (row.attempts == NULL)
             return err_set_errno(err, "memory for the judge");
-        row.line = digest_of(line, size_bytes);
-        if (attempts_parse(run, &row_words, &row, row.attempts))
-            return row_put(run, &row, err);
-        free(row.attempts);
-        return 0;
-    }
-    if (!mark_take(run, "try", &try_words, &taken.role, &taken.round) || !word_next(&try_words, &text, &text_bytes) ||
-        !words_are_over(&try_words))
-        return 0;
-    for (size_t i = 0; i < run->effect_count; i++)
-        if (text_is(text, text_bytes, run->effects[i])) {
-            taken.effect = (uint32_t)i;
-            return try_put(run, taken, err);
+        if (!attempts_parse(run, &row_words, &row, row.attempts)) {
+            free(row.attempts);
+            return 0;
         }
-    return 0;
+        row.line = taken.digest = digest_of(line, size_bytes);
+        taken.role = row.role;
+        if (row_put(run, &row, err) < 0)
+            return err->code;
+        return line_put(run, taken, err);
+    }
+    if (!mark_take(run, "try", &try_words, &taken.role, &round) || !effect_is_last(run, &try_words))
+        return 0;
+    taken.digest = digest_of(line, size_bytes);
+    return line_put(run, taken, err);
 }
 
 /* Cuts a stream of the probe into lines. */
@@ -265,20 +288,23 @@ static int lines_take(struct judge_run *run, int stream, const uint8_t *bytes, s
     return 0;
 }
 
-/* Looks for the contents of canaries, also across the border to what came before. */
+/*
+ * Looks for the contents of canaries, also across the border to what came before. The recorder sets them between runs
+ * alone: those that are known when bytes arrive are all that the run can have seen.
+ */
 static int leak_search(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, const uint8_t *bytes,
                        size_t size_bytes, struct err *err)
 {
     struct bytes *tail = &run->tails[event->chunk->stream];
     AUTO_BYTES struct bytes both = {0};
-    size_t keep_bytes;
+    size_t keep_bytes, canary_count = run->exited ? run->canary_count : judge->canary_count;
 
-    if (run->leaked || judge->canary_count == 0)
+    if (run->leaked || canary_count == 0)
         return 0;
     if (bytes_add(&both, tail->data, tail->size_bytes, SIZE_MAX / 2, err) < 0 ||
         bytes_add(&both, bytes, size_bytes, SIZE_MAX / 2, err) < 0)
         return err->code;
-    for (size_t i = 0; i < judge->canary_count; i++)
+    for (size_t i = 0; i < canary_count; i++)
         if (memmem(both.data, both.size_bytes, judge->canaries[i].data, judge->canaries[i].size_bytes) != NULL) {
             run->leaked = true;
             run->leaked_seq = event->seq;

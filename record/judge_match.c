@@ -1,3 +1,7 @@
+/*
+ * Matchers over what a case left, and archives against each other (docs/DECISION.md section 6, docs/ORACLE.md 4 and 5).
+ * Knows no rule.
+ */
 #include "record/judge_match.h"
 
 #include <jansson.h>
@@ -116,7 +120,7 @@ static bool stream_holds(const struct judge_run *run, const struct oracle_matche
     const struct bytes *kept = &run->kept[stream];
     bool holds;
 
-    if (run->not_whole[stream] || !run->stream_ended[stream] ||
+    if (run->stream_cut[stream] || !run->stream_ended[stream] ||
         (run->size_bytes[stream] > JUDGE_KEPT_BYTES && matcher->kind != ORACLE_EMPTY)) {
         (void)snprintf(why, room_bytes, "is not whole, or too long to be looked at");
         return false;
@@ -154,9 +158,12 @@ static bool matcher_holds(const struct judge_run *run, const struct oracle_match
     bool holds;
 
     if (matcher->kind == ORACLE_EXIT || matcher->kind == ORACLE_SIGNAL) {
-        holds = run->by_signal == (matcher->kind == ORACLE_SIGNAL) && (int64_t)run->exit_value == matcher->number;
+        holds = run->exit_how == (matcher->kind == ORACLE_SIGNAL ? EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL
+                                                                 : EXHIBIT__RUN_EXIT__HOW_EXIT_STATUS) &&
+                (int64_t)run->exit_value == matcher->number;
         if (!holds)
-            (void)snprintf(why, room_bytes, "ended with %s %u, not %s %lld", run->by_signal ? "signal" : "exit status",
+            (void)snprintf(why, room_bytes, "ended with %s %u, not %s %lld",
+                           run->exit_how == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL ? "signal" : "exit status",
                            run->exit_value, matcher->kind == ORACLE_SIGNAL ? "signal" : "exit status",
                            (long long)matcher->number);
         return holds;
@@ -213,14 +220,6 @@ static const Exhibit__Artifact *archive_of(const struct judge_run *run, const st
     return *out_count == 1 ? found : NULL;
 }
 
-static int bytes_compare(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
-{
-    size_t shared = a->len < b->len ? a->len : b->len;
-    int order = shared == 0 ? 0 : memcmp(a->data, b->data, shared);
-
-    return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
-}
-
 /* A member and its place, so that sorting keeps the order of equal paths. */
 struct placed {
     const Exhibit__ArchiveMember *member;
@@ -230,16 +229,16 @@ struct placed {
 static int placed_compare(const void *a, const void *b)
 {
     const struct placed *left = a, *right = b;
-    int order = bytes_compare(&left->member->path, &right->member->path);
+    int order = judge_bytes_order(&left->member->path, &right->member->path);
 
     return order != 0 ? order : (left->place > right->place) - (left->place < right->place);
 }
 
 static bool members_are_same(const Exhibit__ArchiveMember *a, const Exhibit__ArchiveMember *b)
 {
-    return bytes_compare(&a->path, &b->path) == 0 && a->type == b->type && a->mode == b->mode &&
-           a->size_bytes == b->size_bytes && bytes_compare(&a->sha256, &b->sha256) == 0 &&
-           bytes_compare(&a->link, &b->link) == 0 && a->mtime_s == b->mtime_s;
+    return judge_bytes_order(&a->path, &b->path) == 0 && a->type == b->type && a->mode == b->mode &&
+           a->size_bytes == b->size_bytes && judge_bytes_order(&a->sha256, &b->sha256) == 0 &&
+           judge_bytes_order(&a->link, &b->link) == 0 && a->mtime_s == b->mtime_s;
 }
 
 /* The members in order, owned by the caller (free). NULL: out of memory. */
@@ -254,57 +253,60 @@ static struct placed *members_sort(const Exhibit__Artifact *artifact)
     return placed;
 }
 
-/* The group of members with one path that starts at `from`: its length. */
-static size_t group_length(const struct placed *placed, size_t count, size_t from)
-{
-    size_t length = 1;
+/* A walk over sorted members, path by path. */
+struct walk {
+    const struct placed *at;
+    size_t left;
+};
 
-    while (from + length < count && bytes_compare(&placed[from].member->path, &placed[from + length].member->path) == 0)
-        length++;
-    return length;
-}
-
-/* The members of a path: where they start; *out_length 0 where there is none. */
-static size_t group_find(const struct placed *placed, size_t count, const ProtobufCBinaryData *path, size_t *out_length)
+/* How many of the next members have this path. */
+static size_t walk_count(const struct walk *walk, const ProtobufCBinaryData *path)
 {
-    for (size_t i = 0; i < count; i += group_length(placed, count, i))
-        if (bytes_compare(&placed[i].member->path, path) == 0) {
-            *out_length = group_length(placed, count, i);
-            return i;
-        }
-    *out_length = 0;
+    size_t count = 0;
+
+    while (count < walk->left && judge_bytes_order(&walk->at[count].member->path, path) == 0)
+        count++;
     return count;
 }
 
-static bool groups_are_same(const struct placed *a, size_t a_count, const struct placed *b, size_t b_count,
-                            const ProtobufCBinaryData *path)
+/* Whether two walks go on with the same members, so many each. */
+static bool walks_agree(const struct walk *a, size_t a_count, const struct walk *b, size_t b_count)
 {
-    size_t a_length, b_length;
-    size_t a_from = group_find(a, a_count, path, &a_length), b_from = group_find(b, b_count, path, &b_length);
+    bool same = a_count == b_count;
 
-    if (a_length != b_length)
-        return false;
-    for (size_t i = 0; i < a_length; i++)
-        if (!members_are_same(a[a_from + i].member, b[b_from + i].member))
-            return false;
-    return true;
+    for (size_t i = 0; same && i < a_count; i++)
+        same = members_are_same(a->at[i].member, b->at[i].member);
+    return same;
 }
 
-/* Compares every path of `left` with `right`, leaving out those in which the baselines differ already. */
-static bool one_side_is_same(const struct placed *const lists[3], const size_t counts[3], int left, int right,
-                             const ProtobufCBinaryData **out_path)
+/*
+ * Walks baseline, strict and second baseline together. Whether the first two are equal in every path, leaving out those
+ * in which the baselines differ already (`excuses`: there is a second one). Where not, *out_path is the first such
+ * path.
+ */
+static bool walks_are_equal(struct walk walks[3], bool excuses, const ProtobufCBinaryData **out_path)
 {
-    for (size_t i = 0; i < counts[left]; i += group_length(lists[left], counts[left], i)) {
-        const ProtobufCBinaryData *path = &lists[left][i].member->path;
+    for (;;) {
+        const ProtobufCBinaryData *path = NULL;
+        size_t counts[3];
 
-        if (lists[2] != NULL && !groups_are_same(lists[0], counts[0], lists[2], counts[2], path))
-            continue;
-        if (!groups_are_same(lists[left], counts[left], lists[right], counts[right], path)) {
+        for (int i = 0; i < 3; i++)
+            if (walks[i].left > 0 && (path == NULL || judge_bytes_order(&walks[i].at->member->path, path) < 0))
+                path = &walks[i].at->member->path;
+        if (path == NULL)
+            return true;
+        for (int i = 0; i < 3; i++)
+            counts[i] = walk_count(&walks[i], path);
+        if (!(excuses && !walks_agree(&walks[0], counts[0], &walks[2], counts[2])) &&
+            !walks_agree(&walks[0], counts[0], &walks[1], counts[1])) {
             *out_path = path;
             return false;
         }
+        for (int i = 0; i < 3; i++) {
+            walks[i].at += counts[i];
+            walks[i].left -= counts[i];
+        }
     }
-    return true;
 }
 
 bool judge_archives_are_equal(const struct oracle_archive *archive, const struct judge_run *baseline,
@@ -317,6 +319,7 @@ bool judge_archives_are_equal(const struct oracle_archive *archive, const struct
     const Exhibit__Artifact *second = archive_of(again, archive, &found[2]);
     const ProtobufCBinaryData *path = NULL;
     struct placed *lists[3];
+    struct walk walks[3];
     bool equal;
 
     if (base == NULL || confined == NULL) {
@@ -327,25 +330,23 @@ bool judge_archives_are_equal(const struct oracle_archive *archive, const struct
     if (second != NULL && (!second->kept || !second->is_archive))
         second = NULL; /* it excuses nothing */
     if (!base->kept || !confined->kept || !base->is_archive || !confined->is_archive ||
-        bytes_compare(&base->path, &confined->path) != 0) {
+        judge_bytes_order(&base->path, &confined->path) != 0) {
         (void)snprintf(why, room_bytes, "%s: not kept, no archive, or under different names", archive->path);
         return false;
     }
-    if (archive->bytes && bytes_compare(&base->sha256, &confined->sha256) != 0 &&
-        (second == NULL || bytes_compare(&base->sha256, &second->sha256) == 0)) {
+    if (archive->bytes && judge_bytes_order(&base->sha256, &confined->sha256) != 0 &&
+        (second == NULL || judge_bytes_order(&base->sha256, &second->sha256) == 0)) {
         (void)snprintf(why, room_bytes, "%s: not equal byte by byte", archive->path);
         return false;
     }
     lists[0] = members_sort(base);
     lists[1] = members_sort(confined);
     lists[2] = second == NULL ? NULL : members_sort(second);
-    {
-        const struct placed *const views[3] = {lists[0], lists[1], lists[2]};
-        const size_t counts[3] = {base->n_members, confined->n_members, second == NULL ? 0 : second->n_members};
-
-        equal = lists[0] != NULL && lists[1] != NULL && (second == NULL || lists[2] != NULL) &&
-                one_side_is_same(views, counts, 0, 1, &path) && one_side_is_same(views, counts, 1, 0, &path);
-    }
+    walks[0] = (struct walk){lists[0], base->n_members};
+    walks[1] = (struct walk){lists[1], confined->n_members};
+    walks[2] = (struct walk){lists[2], second == NULL ? 0 : second->n_members};
+    equal = lists[0] != NULL && lists[1] != NULL && (second == NULL || lists[2] != NULL) &&
+            walks_are_equal(walks, second != NULL, &path);
     if (!equal)
         (void)snprintf(why, room_bytes, "%s: member %.*s differs", archive->path, path == NULL ? 0 : (int)path->len,
                        path == NULL ? "" : (const char *)path->data);

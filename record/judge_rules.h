@@ -5,22 +5,28 @@
 
 #include "record/judge_settle.h"
 
+#define JUDGE_RULES 14
+#define JUDGE_TOLD_FAILURES 4 /* of one rule, in words; the count tells of the others */
+
 /* What a rule says: holds until the first failure; the failures in words, the first few of them. */
 struct judge_verdict {
     const char *rule;
     bool holds;
     unsigned failures;
     char detail[700];
-    char evidence[4][160];
+    char evidence[JUDGE_TOLD_FAILURES][160];
     size_t evidence_count;
 };
-
-#define JUDGE_RULES 14
 
 /* Notes a failure: a sentence, and the raw facts on which it rests ("" for none). */
 void judge_fail(struct judge_verdict *verdict, const char *evidence, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same; the raw fact is the event of that number. */
+void judge_fail_at(struct judge_verdict *verdict, uint64_t seq, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Each rule by its name: adds to the verdict (which holds before) what speaks against it. */
 void judge_rule_recording(const struct judge *judge, struct judge_verdict *verdict);
 void judge_rule_pins(const struct judge *judge, struct judge_verdict *verdict);
 void judge_rule_observers(const struct judge *judge, struct judge_verdict *verdict);
@@ -41,6 +47,9 @@ struct judge_run *judge_trial_run(const struct judge *judge, const char *name, E
 
 /* The case's run, or NULL. */
 struct judge_run *judge_case_run(const struct judge *judge, const char *name, Exhibit__Mode mode, uint32_t repeat);
+
+/* What a target is called in a sentence, by Exhibit__TargetName. Static. */
+const char *judge_target_text(int target);
 
 /* Whether the role left a row in the run. */
 bool judge_role_spoke(const struct judge_run *run, Exhibit__Role role);

@@ -1,26 +1,46 @@
+/*
+ * The rules of completeness and of attempts (docs/DECISION.md section 5), and how a verdict is put in words.
+ */
 #include "record/judge_rules.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void judge_fail(struct judge_verdict *verdict, const char *evidence, const char *fmt, ...)
+static void __attribute__((format(printf, 3, 0)))
+failure_add(struct judge_verdict *verdict, const char *evidence, const char *fmt, va_list args)
 {
     size_t used = strlen(verdict->detail);
-    va_list args;
 
     verdict->holds = false;
-    if (verdict->failures++ >= 4) /* the count tells of the others */
+    if (verdict->failures++ >= JUDGE_TOLD_FAILURES)
         return;
     if (used > 0 && used + 2 < sizeof verdict->detail)
         used += (size_t)snprintf(verdict->detail + used, sizeof verdict->detail - used, "; ");
-    if (used < sizeof verdict->detail) {
-        va_start(args, fmt);
+    if (used < sizeof verdict->detail)
         (void)vsnprintf(verdict->detail + used, sizeof verdict->detail - used, fmt, args);
-        va_end(args);
-    }
     if (*evidence != 0)
         (void)snprintf(verdict->evidence[verdict->evidence_count++], sizeof verdict->evidence[0], "%s", evidence);
+}
+
+void judge_fail(struct judge_verdict *verdict, const char *evidence, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    failure_add(verdict, evidence, fmt, args);
+    va_end(args);
+}
+
+void judge_fail_at(struct judge_verdict *verdict, uint64_t seq, const char *fmt, ...)
+{
+    char evidence[32];
+    va_list args;
+
+    (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)seq);
+    va_start(args, fmt);
+    failure_add(verdict, evidence, fmt, args);
+    va_end(args);
 }
 
 struct judge_run *judge_trial_run(const struct judge *judge, const char *name, Exhibit__Mode mode, uint32_t repeat)
@@ -78,13 +98,11 @@ static void steps_check(const struct judge_run *run, struct judge_verdict *verdi
         const Exhibit__StepPlan *plan = &run->plan_steps[i];
         Exhibit__Step__Trigger trigger =
             i == 0 ? EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS : EXHIBIT__STEP__TRIGGER__TRIGGER_TIME;
-        char evidence[64];
 
-        (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)step->seq);
         if (step->index != i + 1 || step->signal != plan->signal || step->target != plan->target ||
             step->trigger != trigger || step->errno_value != 0)
-            judge_fail(verdict, evidence, "%s %s: step %zu was not sent as planned", run->name,
-                       judge_mode_text(run->mode), i + 1);
+            judge_fail_at(verdict, step->seq, "%s %s: step %zu was not sent as planned", run->name,
+                          judge_mode_text(run->mode), i + 1);
     }
 }
 
@@ -158,15 +176,31 @@ static bool is_of_oracle(const struct judge *judge, const struct judge_run *run)
 /* Whether everything was looked at that could show a trace. */
 static void looks_check(const struct judge_run *run, struct judge_verdict *verdict)
 {
-    if (run->drops_seen[1] == 0 || run->drops_seen[2] == 0)
+    static const char *const streams[] = {
+        "", "", "stdout", "stderr", "the parent's scratch", "the child's scratch", "the grandchild's scratch"};
+
+    if (!run->drops_seen[EXHIBIT__PROTOCOL__PROTOCOL_TCP] || !run->drops_seen[EXHIBIT__PROTOCOL__PROTOCOL_UDP])
         judge_fail(verdict, "", "%s strict: a listener's drop counter was not read", run->name);
-    for (int target = 1; target < JUDGE_TARGETS; target++)
-        if (!run->before[target].known || run->stale[target] || !run->exited || !run->after[target].known ||
-            run->unlooked)
-            judge_fail(verdict, "", "%s strict: the state of target %d is missing", run->name, target);
+    for (int target = 1; target < JUDGE_TARGETS; target++) {
+        if (!run->before[target].known || run->stale[target])
+            judge_fail(verdict, "", "%s strict: the %s was not looked at before the run", run->name,
+                       judge_target_text(target));
+        if (!run->exited || !run->after[target].known || run->unlooked[target])
+            judge_fail(verdict, "", "%s strict: the %s was not looked at after the run", run->name,
+                       judge_target_text(target));
+    }
     for (int stream = EXHIBIT__STREAM_NAME__STREAM_STDOUT; stream < JUDGE_STREAMS; stream++)
         if (!run->stream_ended[stream])
-            judge_fail(verdict, "", "%s strict: the end of stream %d is missing", run->name, stream);
+            judge_fail(verdict, "", "%s strict: the end of %s is missing", run->name, streams[stream]);
+}
+
+/* Whether the role was among those alive at the first step. */
+static bool was_alive(const struct judge_run *run, Exhibit__Role role)
+{
+    for (size_t i = 0; i < run->alive_count; i++)
+        if (run->alive[i].pid == run->roles[role].pid && run->alive[i].start_time == run->roles[role].start_time)
+            return true;
+    return false;
 }
 
 static void role_observed_check(const struct judge *judge, const struct judge_run *run, Exhibit__Role role,
@@ -181,18 +215,21 @@ static void role_observed_check(const struct judge *judge, const struct judge_ru
                    run->roles[role].seen ? "more than one" : "no");
     else if (!run->roles[role].gone)
         judge_fail(verdict, "", "%s strict: the %s was not seen to end", run->name, judge_role_text(role));
-    else if (first != NULL && !first->alive[role])
-        judge_fail(verdict, "", "%s strict: the %s was not alive at the first step", run->name, judge_role_text(role));
+    else if (first != NULL && !was_alive(run, role))
+        judge_fail_at(verdict, first->seq, "%s strict: the %s was not alive at the first step", run->name,
+                      judge_role_text(role));
 }
 
 void judge_rule_observers(const struct judge *judge, struct judge_verdict *verdict)
 {
-    if (judge->lost_outside)
-        judge_fail(verdict, "", "events were lost or a listener dropped something");
+    if (judge->lost_seq != 0)
+        judge_fail_at(verdict, judge->lost_seq, "an observer lost events outside of runs");
+    if (judge->dropped_seq != 0)
+        judge_fail_at(verdict, judge->dropped_seq, "a listener dropped something");
     for (size_t i = 0; i < judge->run_count; i++)
-        if (judge->runs[i]->lost && is_of_oracle(judge, judge->runs[i]))
-            judge_fail(verdict, "", "%s %s: an observer lost events", judge->runs[i]->name,
-                       judge_mode_text(judge->runs[i]->mode));
+        if (judge->runs[i]->lost_seq != 0 && is_of_oracle(judge, judge->runs[i]))
+            judge_fail_at(verdict, judge->runs[i]->lost_seq, "%s %s: an observer lost events", judge->runs[i]->name,
+                          judge_mode_text(judge->runs[i]->mode));
     for (size_t i = 0; i < judge->oracle->trial_count; i++) {
         const struct oracle_trial *trial = &judge->oracle->trials[i];
         const struct judge_run *run = judge_trial_run(judge, trial->name, EXHIBIT__MODE__MODE_STRICT, 1);
@@ -218,9 +255,9 @@ static void control_check(const struct judge_run *run, Exhibit__Role role, const
         if (run->rows[i].role == role && run->rows[i].round == 1)
             found = &run->rows[i];
     if (strcmp(effect, "read") == 0)
-        seen = run->touched[EXHIBIT__TARGET_NAME__TARGET_CANARY_READ];
+        seen = run->touched_seq[EXHIBIT__TARGET_NAME__TARGET_CANARY_READ] != 0;
     if (strcmp(effect, "read-link") == 0)
-        seen = run->touched[EXHIBIT__TARGET_NAME__TARGET_CANARY_LINK];
+        seen = run->touched_seq[EXHIBIT__TARGET_NAME__TARGET_CANARY_LINK] != 0;
     if (found == NULL || place < 0 || found->contested || found->attempts[place].told != JUDGE_TOLD_OK ||
         !found->attempts[place].own_evidence || !seen)
         judge_fail(verdict, "", "%s control %u: %s of the %s did not succeed unconfined", run->name, run->repeat,
@@ -325,9 +362,11 @@ void judge_rule_cleanup(const struct judge *judge, struct judge_verdict *verdict
             const struct judge_run *run = judge_trial_run(judge, judge->oracle->trials[i].name, mode, 1);
 
             for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; run != NULL && role < JUDGE_ROLES; role++)
-                if (run->bound_cleanup_at_ns != 0 && judge_role_is_known(run, role) &&
-                    run->bound_cleanup_at_ns < run->roles[role].first_at_ns + (run->lifetime_ms + 1000ull) * 1000000u)
-                    judge_fail(verdict, "", "%s %s: the cleanup came before the %s could end itself", run->name,
-                               judge_mode_text(mode), judge_role_text(role));
+                if (run->bound_cleanup_seq != 0 && judge_role_is_known(run, role) &&
+                    run->bound_cleanup_at_ns <
+                        judge_ns_sum(run->roles[role].first_at_ns, (run->lifetime_ms + 1000ull) * 1000000u))
+                    judge_fail_at(verdict, run->bound_cleanup_seq,
+                                  "%s %s: the cleanup came before the %s could end itself", run->name,
+                                  judge_mode_text(mode), judge_role_text(role));
         }
 }

@@ -1,3 +1,6 @@
+/*
+ * The rules of use, of traces and of the ending (docs/DECISION.md section 5), and of cases unconfined.
+ */
 #include "record/judge_match.h"
 #include "record/judge_rules.h"
 
@@ -59,43 +62,54 @@ static void nonces_check(const struct judge *judge, struct judge_verdict *verdic
                  run->kind == EXHIBIT__RUN_KIND__RUN_TRIAL && run->mode == EXHIBIT__MODE__MODE_STRICT &&
                  role < JUDGE_ROLES;
                  role++) {
-                char evidence[64];
-
                 if (!run->roles[role].listed || memmem(message->payload.data, message->payload.size_bytes,
                                                        run->roles[role].nonce, 2 * NONCE_BYTES) == NULL)
                     continue;
-                (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)message->seq);
-                judge_fail(verdict, evidence, "%s strict: a listener got a message of the %s", run->name,
-                           judge_role_text(role));
+                judge_fail_at(verdict, message->seq, "%s strict: a listener got a message of the %s", run->name,
+                              judge_role_text(role));
             }
         }
     }
 }
 
+const char *judge_target_text(int target)
+{
+    static const char *const texts[] = {"", "canary to be read", "canary behind the link", "write target",
+                                        "targets' folder"};
+
+    return texts[target];
+}
+
+/* Whether the run's workspace is not, or not provably, what it was before. */
+static bool workspace_changed(const struct judge_run *run)
+{
+    if (run->has_frozen_before && run->has_frozen_after)
+        return !digest_equal(&run->frozen_before, &run->frozen_after);
+    return run->exited;
+}
+
 static void strict_run_check(const struct judge_run *run, struct judge_verdict *verdict)
 {
-    static const char *const targets[] = {"", "canary-read", "canary-link", "write target", "targets' folder"};
-    char evidence[64];
-
-    if (run->accepted || run->messaged[1] || run->messaged[2])
-        judge_fail(verdict, "", "%s strict: a listener heard something", run->name);
+    if (run->accepted_seq != 0)
+        judge_fail_at(verdict, run->accepted_seq, "%s strict: a listener accepted a connection", run->name);
+    for (int protocol = 1; protocol <= EXHIBIT__PROTOCOL__PROTOCOL_UDP; protocol++)
+        if (run->messaged_seq[protocol] != 0)
+            judge_fail_at(verdict, run->messaged_seq[protocol], "%s strict: a listener heard something", run->name);
     for (int target = 1; target < JUDGE_TARGETS; target++) {
-        if (run->touched[target])
-            judge_fail(verdict, "", "%s strict: the %s was touched", run->name, targets[target]);
+        if (run->touched_seq[target] != 0)
+            judge_fail_at(verdict, run->touched_seq[target], "%s strict: the %s was touched", run->name,
+                          judge_target_text(target));
         if (run->kind == EXHIBIT__RUN_KIND__RUN_TRIAL && judge_target_changed(run, (Exhibit__TargetName)target))
-            judge_fail(verdict, "", "%s strict: the %s changed", run->name, targets[target]);
+            judge_fail(verdict, "", "%s strict: the %s changed", run->name, judge_target_text(target));
     }
-    if (run->leaked) {
-        (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)run->leaked_seq);
-        judge_fail(verdict, evidence, "%s strict: a canary's content came out", run->name);
-    }
+    if (run->leaked)
+        judge_fail_at(verdict, run->leaked_seq, "%s strict: a canary's content came out", run->name);
     for (size_t i = 0; i < run->row_count; i++)
         for (size_t j = 0; j < run->effect_count; j++)
             if (run->rows[i].attempts[j].proof_right)
                 judge_fail(verdict, "", "%s strict %s/%u proves that it read the canary of %s", run->name,
                            judge_role_text(run->rows[i].role), run->rows[i].round, run->effects[j]);
-    if (run->exited &&
-        (!run->has_frozen_before || !run->has_frozen_after || !digest_equal(&run->frozen_before, &run->frozen_after)))
+    if (workspace_changed(run))
         judge_fail(verdict, "", "%s strict: the workspace changed", run->name);
 }
 
@@ -121,12 +135,9 @@ static uint64_t last_line_ns(const struct judge_run *run, Exhibit__Role role)
 {
     uint64_t last_ns = 0;
 
-    for (size_t i = 0; i < run->row_count; i++)
-        if (run->rows[i].role == role && run->rows[i].at_ns > last_ns)
-            last_ns = run->rows[i].at_ns;
-    for (size_t i = 0; i < run->try_count; i++)
-        if (run->tries[i].role == role && run->tries[i].at_ns > last_ns)
-            last_ns = run->tries[i].at_ns;
+    for (size_t i = 0; i < run->line_count; i++)
+        if (run->lines[i].role == role && run->lines[i].at_ns > last_ns)
+            last_ns = run->lines[i].at_ns;
     return last_ns;
 }
 
@@ -134,8 +145,7 @@ static void role_ended_check(const struct judge *judge, const struct judge_run *
                              struct judge_verdict *verdict)
 {
     const struct judge_role *known = &run->roles[role];
-    uint64_t limit_ns = judge_last_step(run)->at_ns + judge->oracle->ended_ms * 1000000ull;
-    char evidence[64];
+    uint64_t limit_ns = judge_ns_sum(judge_last_step(run)->at_ns, judge->oracle->ended_ms * 1000000ull);
 
     if (!judge_role_is_known(run, role) && !judge->oracle->identities_required) {
         if (last_line_ns(run, role) > limit_ns)
@@ -146,12 +156,14 @@ static void role_ended_check(const struct judge *judge, const struct judge_run *
         judge_fail(verdict, "", "%s strict: the %s was not seen to end", run->name, judge_role_text(role));
         return;
     }
-    if (known->gone_at_ns <= limit_ns && known->gone_at_ns < judge_self_exit_ns(run, role))
-        return;
-    (void)snprintf(evidence, sizeof evidence, "event %llu", (unsigned long long)known->gone_seq);
-    judge_fail(
-        verdict, evidence, "%s strict: the %s outlived the ending by %llu ms (%s)", run->name, judge_role_text(role),
-        (unsigned long long)((known->gone_at_ns - judge_last_step(run)->at_ns) / 1000000u), judge_ended_by(run, role));
+    if (known->gone_at_ns > limit_ns)
+        judge_fail_at(verdict, known->gone_seq, "%s strict: the %s outlived the ending by %llu ms (%s)", run->name,
+                      judge_role_text(role),
+                      (unsigned long long)((known->gone_at_ns - judge_last_step(run)->at_ns) / 1000000u),
+                      judge_ended_by(run, role));
+    else if (judge_may_be_self_exit(run, role))
+        judge_fail_at(verdict, known->gone_seq, "%s strict: the %s may have ended by itself", run->name,
+                      judge_role_text(role));
 }
 
 void judge_rule_ended(const struct judge *judge, struct judge_verdict *verdict)
@@ -177,15 +189,13 @@ static bool is_loud(const struct judge_run *run, Exhibit__Role role, uint64_t at
 
 static void quiet_check(const struct judge *judge, const struct judge_run *run, struct judge_verdict *verdict)
 {
-    uint64_t limit_ns = judge_last_step(run)->at_ns + judge->oracle->grace_ms * 1000000ull;
+    uint64_t limit_ns = judge_ns_sum(judge_last_step(run)->at_ns, judge->oracle->grace_ms * 1000000ull);
     unsigned loud[JUDGE_ROLES] = {0};
     Exhibit__Role role;
     uint32_t round;
 
-    for (size_t i = 0; i < run->row_count; i++)
-        loud[run->rows[i].role] += is_loud(run, run->rows[i].role, run->rows[i].at_ns, limit_ns);
-    for (size_t i = 0; i < run->try_count; i++)
-        loud[run->tries[i].role] += is_loud(run, run->tries[i].role, run->tries[i].at_ns, limit_ns);
+    for (size_t i = 0; i < run->line_count; i++)
+        loud[run->lines[i].role] += is_loud(run, run->lines[i].role, run->lines[i].at_ns, limit_ns);
     for (size_t i = 0; i < judge->message_count; i++)
         if (judge_message_is_of(run, &judge->messages[i], &role, &round))
             loud[role] += is_loud(run, role, judge->messages[i].at_ns, limit_ns);

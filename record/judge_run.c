@@ -1,3 +1,6 @@
+/*
+ * The state of one run, and what its processes and steps do to it. Knows identities (docs/DECISION.md 4.1), no outcome.
+ */
 #include "record/judge_state.h"
 
 #include "record/roles.h"
@@ -18,6 +21,14 @@ int judge_grow(void *array, size_t *room, size_t count, size_t size, struct err 
     *(void **)array = grown;
     *room = wanted;
     return 0;
+}
+
+int judge_bytes_order(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
+{
+    size_t shared = a->len < b->len ? a->len : b->len;
+    int order = shared == 0 ? 0 : memcmp(a->data, b->data, shared);
+
+    return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
 }
 
 const char *judge_role_text(Exhibit__Role role)
@@ -71,6 +82,9 @@ int judge_effect_find(const struct judge_run *run, const char *effect)
 static int probe_copy(struct judge_run *run, const Exhibit__ProbeAssignment *probe, struct err *err)
 {
     run->lifetime_ms = probe->lifetime_ms;
+    run->hash = digest_run_new();
+    if (run->hash == NULL)
+        return err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256");
     run->effects = calloc(probe->n_effects + 1, sizeof *run->effects);
     run->plan_steps = calloc(probe->n_ending + 1, sizeof *run->plan_steps);
     if (run->effects == NULL || run->plan_steps == NULL)
@@ -98,14 +112,14 @@ static int probe_copy(struct judge_run *run, const Exhibit__ProbeAssignment *pro
 
 static int command_copy(struct judge_run *run, const Exhibit__RunStart *start, struct err *err)
 {
-    run->command.items = calloc(start->n_command + 1, sizeof *run->command.items);
-    if (run->command.items == NULL)
+    run->command = calloc(start->n_command + 1, sizeof *run->command);
+    if (run->command == NULL)
         return err_set_errno(err, "memory for the judge");
-    for (size_t i = 0; i < start->n_command; i++) {
-        run->command.items[i] = strndup((const char *)start->command[i].data, start->command[i].len);
-        if (run->command.items[i] == NULL)
-            return err_set_errno(err, "memory for the judge");
-        run->command.count++;
+    for (; run->command_count < start->n_command; run->command_count++) {
+        const ProtobufCBinaryData *word = &start->command[run->command_count];
+
+        if (bytes_add(&run->command[run->command_count], word->data, word->len, LIMIT_EVENT_BYTES, err) < 0)
+            return err->code;
     }
     return 0;
 }
@@ -138,6 +152,7 @@ int judge_run_start(struct judge *judge, const Exhibit__Event *event, struct err
         return err_set_errno(err, "memory for the judge");
     memcpy(run->before, judge->targets, sizeof run->before);
     memcpy(run->stale, judge->stale, sizeof run->stale);
+    run->targets_set = judge->targets_set;
     if (bytes_copy(&run->canary_read, &judge->canary_read, err) < 0 ||
         bytes_copy(&run->canary_link, &judge->canary_link, err) < 0 || command_copy(run, start, err) < 0)
         return err->code;
@@ -147,12 +162,18 @@ int judge_run_start(struct judge *judge, const Exhibit__Event *event, struct err
 /* Whether a process's argv is the role's own (docs/DECISION.md 1.4). */
 static bool argv_is_own(const struct judge_run *run, Exhibit__Role role, const Exhibit__ProcessIdentity *identity)
 {
-    if (identity->n_argv != run->command.count || identity->n_argv < 4)
+    bool derived = role != EXHIBIT__ROLE__ROLE_PARENT;
+
+    if (identity->n_argv != run->command_count || (derived && identity->n_argv < 4))
         return false;
     for (size_t i = 0; i < identity->n_argv; i++) {
-        const char *word = i == 2 ? judge_role_text(role) : i == 3 ? run->roles[role].nonce : run->command.items[i];
+        ProtobufCBinaryData word = {run->command[i].size_bytes, run->command[i].data};
 
-        if (strlen(word) != identity->argv[i].len || memcmp(word, identity->argv[i].data, identity->argv[i].len) != 0)
+        if (derived && (i == 2 || i == 3)) {
+            word.data = (uint8_t *)(i == 2 ? judge_role_text(role) : run->roles[role].nonce); /* only read */
+            word.len = strlen((const char *)word.data);
+        }
+        if (judge_bytes_order(&word, &identity->argv[i]) != 0)
             return false;
     }
     return true;
@@ -201,30 +222,39 @@ static int exit_take(struct judge_run *run, uint32_t pid, uint64_t start_time, c
     return 0;
 }
 
-static int step_take(struct judge_run *run, const Exhibit__Event *event, struct err *err)
+/* Keeps who was alive, as pids: whose they are may be told later. */
+static int alive_keep(struct judge_run *run, const Exhibit__Step *step, struct err *err)
 {
-    const Exhibit__Step *step = event->step;
-    struct judge_step *taken;
+    struct judge_alive *alive = calloc(step->n_alive + 1, sizeof *alive);
 
-    if (judge_grow(&run->steps, &run->step_room, run->step_count, sizeof *run->steps, err) < 0)
-        return err->code;
-    taken = &run->steps[run->step_count++];
-    *taken = (struct judge_step){.index = step->index,
-                                 .signal = step->signal,
-                                 .target = step->target,
-                                 .trigger = step->trigger,
-                                 .errno_value = step->errno_value,
-                                 .at_ns = event->at_ns,
-                                 .seq = event->seq};
-    for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++)
-        for (size_t i = 0; i < step->n_alive; i++)
-            if (run->roles[role].seen && step->alive[i]->pid == run->roles[role].pid &&
-                step->alive[i]->start_time == run->roles[role].start_time)
-                taken->alive[role] = true;
+    if (alive == NULL)
+        return err_set_errno(err, "memory for the judge");
+    for (size_t i = 0; i < step->n_alive; i++)
+        alive[i] = (struct judge_alive){.pid = step->alive[i]->pid, .start_time = step->alive[i]->start_time};
+    free(run->alive);
+    run->alive = alive;
+    run->alive_count = step->n_alive;
+    run->alive_index = step->index;
     return 0;
 }
 
-static void run_exit_take(struct judge_run *run, const Exhibit__Event *event)
+static int step_take(struct judge_run *run, const Exhibit__Event *event, struct err *err)
+{
+    const Exhibit__Step *step = event->step;
+
+    if (judge_grow(&run->steps, &run->step_room, run->step_count, sizeof *run->steps, err) < 0)
+        return err->code;
+    run->steps[run->step_count++] = (struct judge_step){.index = step->index,
+                                                        .signal = step->signal,
+                                                        .target = step->target,
+                                                        .trigger = step->trigger,
+                                                        .errno_value = step->errno_value,
+                                                        .at_ns = event->at_ns,
+                                                        .seq = event->seq};
+    return run->alive == NULL || step->index < run->alive_index ? alive_keep(run, step, err) : 0;
+}
+
+static void run_exit_take(const struct judge *judge, struct judge_run *run, const Exhibit__Event *event)
 {
     const Exhibit__RunExit *run_exit = event->run_exit;
 
@@ -232,9 +262,15 @@ static void run_exit_take(struct judge_run *run, const Exhibit__Event *event)
         return;
     run->exited = true;
     run->exit_seq = event->seq;
-    run->by_signal = run_exit->how_case == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL;
-    run->exit_value = run->by_signal ? run_exit->term_signal : run_exit->exit_status;
+    run->exit_how = run_exit->how_case;
+    if (run->exit_how == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL)
+        run->exit_value = run_exit->term_signal;
+    else if (run->exit_how == EXHIBIT__RUN_EXIT__HOW_EXIT_STATUS)
+        run->exit_value = run_exit->exit_status;
     run->watchdog = run_exit->watchdog;
+    run->canary_count = judge->canary_count;
+    memset(run->after, 0, sizeof run->after); /* a state after a failed spawn is not one after the exit */
+    run->written_count = 0;
 }
 
 int judge_process_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, struct err *err)
@@ -254,15 +290,17 @@ int judge_process_take(struct judge *judge, struct judge_run *run, const Exhibit
     case EXHIBIT__EVENT__WHAT_PROCESS_GONE:
         return exit_take(run, event->process_gone->pid, event->process_gone->start_time, event, err);
     case EXHIBIT__EVENT__WHAT_RUN_EXIT:
-        run_exit_take(run, event);
+        run_exit_take(judge, run, event);
         return 0;
     case EXHIBIT__EVENT__WHAT_STEP:
         return step_take(run, event, err);
     case EXHIBIT__EVENT__WHAT_CLEANUP:
         if (run->cleanup_seq == 0)
             run->cleanup_seq = event->seq;
-        if (event->cleanup->reason == EXHIBIT__CLEANUP__REASON__REASON_BOUND && run->bound_cleanup_at_ns == 0)
+        if (event->cleanup->reason == EXHIBIT__CLEANUP__REASON__REASON_BOUND && run->bound_cleanup_seq == 0) {
+            run->bound_cleanup_seq = event->seq;
             run->bound_cleanup_at_ns = event->at_ns;
+        }
         return 0;
     case EXHIBIT__EVENT__WHAT_ALL_GONE:
         run->all_gone = run->exited; /* one before the exit says nothing */
@@ -282,15 +320,17 @@ void judge_run_free(struct judge_run *run)
         free(run->effects[i]);
     free(run->effects);
     free(run->plan_steps);
-    for (size_t i = 0; i < run->command.count; i++)
-        free(run->command.items[i]);
-    free(run->command.items);
+    for (size_t i = 0; i < run->command_count; i++)
+        bytes_done(&run->command[i]);
+    free(run->command);
+    digest_run_free(run->hash);
     for (size_t i = 0; i < run->row_count; i++)
         free(run->rows[i].attempts);
     free(run->rows);
-    free(run->tries);
+    free(run->lines);
     free(run->exits);
     free(run->steps);
+    free(run->alive);
     free(run->written);
     bytes_done(&run->canary_read);
     bytes_done(&run->canary_link);

@@ -1,3 +1,6 @@
+/*
+ * Own evidence, outcomes and ends (docs/DECISION.md 3 and 4), once all events are there. Knows no rule.
+ */
 #include "record/judge_settle.h"
 
 #include <errno.h>
@@ -16,12 +19,19 @@ bool judge_role_is_known(const struct judge_run *run, Exhibit__Role role)
     return run->roles[role].seen && !run->roles[role].ambiguous;
 }
 
-uint64_t judge_self_exit_ns(const struct judge_run *run, Exhibit__Role role)
+uint64_t judge_ns_sum(uint64_t a_ns, uint64_t b_ns)
 {
-    uint64_t lifetime_ns = run->lifetime_ms * 1000000ull;
+    uint64_t sum_ns;
 
-    return run->roles[role].first_at_ns + lifetime_ns -
-           (lifetime_ns < SELF_EXIT_MARGIN_NS ? lifetime_ns : SELF_EXIT_MARGIN_NS);
+    return __builtin_add_overflow(a_ns, b_ns, &sum_ns) ? UINT64_MAX : sum_ns;
+}
+
+bool judge_may_be_self_exit(const struct judge_run *run, Exhibit__Role role)
+{
+    const struct judge_role *known = &run->roles[role];
+
+    return judge_ns_sum(known->gone_at_ns, SELF_EXIT_MARGIN_NS) >=
+           judge_ns_sum(known->first_at_ns, run->lifetime_ms * 1000000ull);
 }
 
 const struct judge_step *judge_first_step(const struct judge_run *run)
@@ -97,6 +107,7 @@ void judge_settle(struct judge *judge)
 
         if (run->row_count > 0)
             qsort(run->rows, run->row_count, sizeof *run->rows, row_order);
+        judge_lines_unite(run);
         gone_settle(run);
         for (size_t j = 0; j < run->row_count; j++)
             for (size_t k = 0; k < run->effect_count; k++)
@@ -129,15 +140,15 @@ bool judge_target_changed(const struct judge_run *run, Exhibit__TargetName targe
 static bool has_trace(const struct judge_run *run, const char *effect)
 {
     if (strcmp(effect, "tcp") == 0)
-        return run->accepted || run->messaged[EXHIBIT__PROTOCOL__PROTOCOL_TCP];
+        return run->accepted_seq != 0 || run->messaged_seq[EXHIBIT__PROTOCOL__PROTOCOL_TCP] != 0;
     if (strcmp(effect, "udp") == 0)
-        return run->messaged[EXHIBIT__PROTOCOL__PROTOCOL_UDP];
+        return run->messaged_seq[EXHIBIT__PROTOCOL__PROTOCOL_UDP] != 0;
     if (strcmp(effect, "read") == 0)
-        return run->touched[EXHIBIT__TARGET_NAME__TARGET_CANARY_READ];
+        return run->touched_seq[EXHIBIT__TARGET_NAME__TARGET_CANARY_READ] != 0;
     if (strcmp(effect, "read-link") == 0)
-        return run->touched[EXHIBIT__TARGET_NAME__TARGET_CANARY_LINK];
+        return run->touched_seq[EXHIBIT__TARGET_NAME__TARGET_CANARY_LINK] != 0;
     if (strcmp(effect, "write") == 0)
-        return run->touched[EXHIBIT__TARGET_NAME__TARGET_WRITE] ||
+        return run->touched_seq[EXHIBIT__TARGET_NAME__TARGET_WRITE] != 0 ||
                judge_target_changed(run, EXHIBIT__TARGET_NAME__TARGET_WRITE);
     return false;
 }
@@ -202,7 +213,7 @@ const char *judge_ended_by(const struct judge_run *run, Exhibit__Role role)
         return "none";
     if (run->cleanup_seq != 0 && run->cleanup_seq < known->gone_seq)
         return "cleanup";
-    if (known->gone_at_ns >= judge_self_exit_ns(run, role))
+    if (judge_may_be_self_exit(run, role))
         return "self-expiry";
     return first != NULL && known->gone_seq > first->seq ? "step" : "early";
 }

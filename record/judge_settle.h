@@ -8,7 +8,10 @@
 /* Whether an effect of the trial is a network effect. */
 bool judge_effect_is_network(const char *effect);
 
-/* Fills in own evidence of every row, and when each role was gone. Once, after the last event. */
+/* The sum of two times in nanoseconds; one that is too large to be told is UINT64_MAX. */
+uint64_t judge_ns_sum(uint64_t a_ns, uint64_t b_ns);
+
+/* Fills in own evidence of every row, and when each role was gone; puts rows in order. Once, after the last event. */
 void judge_settle(struct judge *judge);
 
 /* The outcome of an attempt of the run, in text (docs/DECISION.md 3.2). Static. */
@@ -32,5 +35,5 @@ const struct judge_step *judge_last_step(const struct judge_run *run);
 /* Whether the role has one identity. */
 bool judge_role_is_known(const struct judge_run *run, Exhibit__Role role);
 
-/* The first moment at which the role may have ended itself, less the margin. */
-uint64_t judge_self_exit_ns(const struct judge_run *run, Exhibit__Role role);
+/* Whether a role that is gone may have ended itself: it lasted its lifetime, less the margin of 500 ms. */
+bool judge_may_be_self_exit(const struct judge_run *run, Exhibit__Role role);

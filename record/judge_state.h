@@ -33,21 +33,18 @@ struct judge_attempt {
 struct judge_row {
     Exhibit__Role role;
     uint32_t round;
-    uint64_t at_ns; /* arrival of its first copy */
-    struct digest line;
+    uint64_t at_ns;     /* arrival of its first copy */
+    struct digest line; /* of that copy */
     bool contested;
     struct judge_attempt *attempts; /* effect_count of the run; owned */
 };
 
-struct judge_try {
-    Exhibit__Role role;
-    uint32_t round;
-    uint32_t effect;    /* JUDGE_NO_EFFECT: a copy of a row that differs from the first one */
-    struct digest line; /* of such a copy; else zero */
+/* A row or a try as bytes; of equal ones only the first is kept in the end. */
+struct judge_line {
+    struct digest digest;
     uint64_t at_ns;
+    Exhibit__Role role;
 };
-
-#define JUDGE_NO_EFFECT UINT32_MAX
 
 /* An identity of a role, as first seen. */
 struct judge_role {
@@ -72,6 +69,11 @@ struct judge_exit {
     uint64_t seq;
 };
 
+struct judge_alive {
+    uint32_t pid;
+    uint64_t start_time;
+};
+
 struct judge_step {
     uint32_t index;
     uint32_t signal;
@@ -80,7 +82,6 @@ struct judge_step {
     uint32_t errno_value;
     uint64_t at_ns;
     uint64_t seq;
-    bool alive[JUDGE_ROLES]; /* the role's identity was among those alive */
 };
 
 /* A target's state, as far as it is compared. */
@@ -114,51 +115,58 @@ struct judge_run {
     uint32_t lifetime_ms;
     Exhibit__StepPlan *plan_steps; /* plain copies; owned */
     size_t plan_step_count;
-    struct text_list command;
+    struct bytes *command; /* owned */
+    size_t command_count;
+    struct digest_run *hash; /* for proofs; owned */
     struct judge_role roles[JUDGE_ROLES];
     struct bytes parts[JUDGE_STREAMS]; /* the line that is not whole yet */
     bool overlong[JUDGE_STREAMS];
     struct judge_row *rows;
     size_t row_count;
     size_t row_room;
-    struct judge_try *tries;
-    size_t try_count;
-    size_t try_room;
+    struct judge_line *lines;
+    size_t line_count;
+    size_t line_room;
     struct judge_exit *exits;
     size_t exit_count;
     size_t exit_room;
     struct judge_step *steps;
     size_t step_count;
     size_t step_room;
+    struct judge_alive *alive; /* at the step with the lowest index; owned */
+    size_t alive_count;
+    uint32_t alive_index;
     struct judge_written *written;
     size_t written_count;
     size_t written_room;
-    bool stale[JUDGE_TARGETS]; /* its state before the run was not looked at since the last reset */
-    bool unlooked;             /* a reset came before a state after the run */
+    bool stale[JUDGE_TARGETS];    /* its state before the run was not looked at since the last reset */
+    bool unlooked[JUDGE_TARGETS]; /* a reset came before its state after the run */
     struct judge_target before[JUDGE_TARGETS];
     struct judge_target after[JUDGE_TARGETS];
+    bool targets_set;         /* before the run */
     struct bytes canary_read; /* as they were set when the run started */
     struct bytes canary_link;
-    uint64_t bound_cleanup_at_ns; /* of the first cleanup by bound; 0: none */
+    size_t canary_count;          /* contents that were set before the run's exit */
+    uint64_t bound_cleanup_at_ns; /* of the first cleanup by bound */
+    uint64_t bound_cleanup_seq;   /* 0: none */
     uint64_t cleanup_seq;         /* of the first cleanup; 0: none */
 
     /* any run */
     bool spawned;
     bool spawn_failed;
     bool exited;
-    bool by_signal;
+    Exhibit__RunExit__HowCase exit_how;
     uint32_t exit_value; /* status or signal */
     bool watchdog;
     uint64_t exit_seq;
     bool all_gone;
     uint32_t remaining;
-    bool accepted;               /* a connection came */
-    bool messaged[3];            /* by Exhibit__Protocol */
-    bool touched[JUDGE_TARGETS]; /* inotify told of it */
-    uint32_t drops_seen[3];      /* by Exhibit__Protocol */
-    bool dropped;
-    bool lost;
-    bool leaked; /* a canary's content in a stream or an artifact */
+    uint64_t accepted_seq;               /* of the first connection; 0: none, as in the next three */
+    uint64_t messaged_seq[3];            /* by Exhibit__Protocol */
+    uint64_t touched_seq[JUDGE_TARGETS]; /* inotify told of it */
+    uint64_t lost_seq;
+    bool drops_seen[3]; /* by Exhibit__Protocol */
+    bool leaked;        /* a canary's content in a stream or an artifact */
     uint64_t leaked_seq;
     struct bytes tails[JUDGE_STREAMS]; /* end of what was searched, for finds that run over chunks */
     struct digest frozen_before, frozen_after;
@@ -167,9 +175,9 @@ struct judge_run {
     /* cases */
     struct bytes kept[JUDGE_STREAMS];
     uint64_t size_bytes[JUDGE_STREAMS];
-    bool not_whole[JUDGE_STREAMS]; /* no end was seen of it that could tell: set where the end says HOW_LIMIT */
     bool stream_ended[JUDGE_STREAMS];
-    Exhibit__Artifact **artifacts; /* copies; owned */
+    bool stream_cut[JUDGE_STREAMS]; /* its end says that more came than was kept */
+    Exhibit__Artifact **artifacts;  /* copies; owned */
     size_t artifact_count;
     size_t artifact_room;
 };
@@ -198,8 +206,10 @@ struct judge {
     bool pins_fit;
     bool started;
     uint64_t event_count;
-    bool ended; /* the event taken last is RecordingEnd, and its count is right */
-    bool lost_outside;
+    bool ended;           /* the event taken last is RecordingEnd, and its count is right */
+    uint64_t lost_seq;    /* of the first loss outside of runs; 0: none */
+    uint64_t dropped_seq; /* of the first drop counter that is not 0; 0: none */
+    bool targets_set;
     struct bytes canary_read; /* as set last */
     struct bytes canary_link;
     struct bytes *canaries; /* all contents so far */
@@ -219,8 +229,11 @@ struct judge {
     size_t input_room;
 };
 
-/* Makes room for one more item of `size` bytes in a growing array. ERR_SYSTEM. */
+/* Makes room for one more item of `size` bytes in a growing array (a pointer to its pointer). ERR_SYSTEM. */
 int judge_grow(void *array, size_t *room, size_t count, size_t size, struct err *err);
+
+/* Orders two byte strings as memcmp does, a shorter one first where it begins the other. */
+int judge_bytes_order(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b);
 
 /* The run with this number, or NULL. */
 struct judge_run *judge_run_find(const struct judge *judge, uint32_t number);
@@ -229,22 +242,25 @@ struct judge_run *judge_run_find(const struct judge *judge, uint32_t number);
 struct judge_run *judge_run_of(const struct judge *judge, Exhibit__RunKind kind, const char *name, Exhibit__Mode mode,
                                uint32_t repeat);
 
-/* Starts a run. */
+/* Starts a run. ERR_SYSTEM. ERR_LIMIT: more than LIMIT_RUNS. */
 int judge_run_start(struct judge *judge, const Exhibit__Event *event, struct err *err);
 
-/* Takes an event of a process or of a step. */
+/* Takes an event of a process or of a step. ERR_SYSTEM. ERR_LIMIT: more than LIMIT_PROCESSES ends in one run. */
 int judge_process_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, struct err *err);
 
-/* Takes bytes of a stream. */
+/* Takes bytes of a stream: cuts them into lines, looks for canaries, keeps what matchers will want. ERR_SYSTEM. */
 int judge_bytes_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, const uint8_t *bytes,
                      size_t size_bytes, struct err *err);
 
-/* Takes what is told about targets, listeners, inputs and artifacts; `run` may be NULL. */
+/* Takes what is told about targets, listeners, inputs and artifacts; `run` may be NULL. ERR_SYSTEM. */
 int judge_evidence_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, const uint8_t *payload,
                         size_t payload_bytes, struct err *err);
 
-/* Parses one line without its newline into a run's rows and tries. */
+/* Takes one line without its newline; one that is neither a row nor a try counts for nothing. ERR_SYSTEM. */
 int judge_line_take(struct judge_run *run, const char *line, size_t size_bytes, uint64_t at_ns, struct err *err);
+
+/* Leaves the first one of equal lines. */
+void judge_lines_unite(struct judge_run *run);
 
 /* Parses "EXHIBIT1 WORD NONCE ROLE ROUND" of a role of the run and nothing more. False: not that. */
 bool judge_mark_parse(const struct judge_run *run, const char *word, const char *text, size_t size_bytes,

@@ -29,10 +29,34 @@ static int program_dir_find(char out[PATH_MAX], struct err *err)
     return 0;
 }
 
+/*
+ * Makes sure that 0, 1 and 2 are taken: a file of ours that got such a number would get what is printed. They can only
+ * be read, so that printing fails where nobody listens.
+ */
+static void standard_descriptors_take(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
 static void progress_print(void *context, const char *text)
 {
     (void)context;
     (void)fprintf(stderr, "\r\033[K%s", text);
+}
+
+/* Prints a failure as one line, whatever names of files it quotes. */
+static void complain(struct err *err)
+{
+    for (char *at = err->text; *at != 0; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = '?';
+    (void)fprintf(stderr, "exhibit-record: %s\n", err->text);
 }
 
 /* Reads and parses the oracle: the one named on the command line, else the plan's, else the shipped one. */
@@ -104,8 +128,9 @@ int main(int argc, char **argv)
     bool interrupted = false;
     int status;
 
+    standard_descriptors_take();
     if (args_parse(argc, argv, &args, &err) < 0) {
-        (void)fprintf(stderr, "exhibit-record: %s\n", err.text);
+        complain(&err);
         return STATUS_USAGE;
     }
     if (args.help || args.version) {
@@ -113,7 +138,7 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? STATUS_DONE : STATUS_SYSTEM;
     }
     if (record(&args, &claim, &interrupted, &err) < 0) {
-        (void)fprintf(stderr, "exhibit-record: %s\n", err.text);
+        complain(&err);
         return err.code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;
     }
     if (interrupted)

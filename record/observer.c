@@ -1,7 +1,9 @@
 #include "record/observer.h"
 
 #include "base/cleanup.h"
+#include "record/census.h"
 #include "record/members.h"
+#include "record/observer_put.h"
 #include "record/proc.h"
 #include "record/process_events.h"
 
@@ -12,22 +14,23 @@
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A process that is younger may be between fork and exec: it still shows its parent's argv, and would pass for it. */
 #define UNREAD_AFTER_NS 100000000ull
 #define SWEEP_EACH_NS 500000000ull /* how often members are looked at though no event said anything */
+#define SETTLE_MS 200              /* how long the last events may take */
 #define SETTLED_AFTER_NS 1000000000ull
 #define SETTLED_EACH_NS 200000000ull /* with snapshots: an exec of an old process is seen that late */
 
 struct observer {
     struct loop *loop;
-    struct journal *journal;
+    struct observer_log log;
     struct process_events *events; /* NULL: snapshots */
     struct loop_source source;
     char note[200];
     struct members members;
-    uint32_t run; /* 0: none, whatever happens is a stranger's */
     pid_t root;
     uint64_t swept_at_ns;
     uint64_t lost;
@@ -35,74 +38,7 @@ struct observer {
     void *context;
 };
 
-/* ---- writing down ---- */
-
-static Exhibit__Event event_of(const struct observer *observer, Exhibit__Source source)
-{
-    return journal_event(source, EXHIBIT__VANTAGE__VANTAGE_HOST, observer->run);
-}
-
-static int put_fork(struct observer *observer, pid_t parent, pid_t pid, struct err *err)
-{
-    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS);
-    Exhibit__ProcessFork fork_seen = EXHIBIT__PROCESS_FORK__INIT;
-
-    fork_seen.parent_pid = (uint32_t)parent;
-    fork_seen.pid = (uint32_t)pid;
-    JOURNAL_WHAT(event, process_fork, PROCESS_FORK, &fork_seen);
-    return journal_put(observer->journal, &event, NULL, 0, err);
-}
-
-static int put_exec(struct observer *observer, pid_t pid, struct err *err)
-{
-    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS);
-    Exhibit__ProcessExec exec_seen = EXHIBIT__PROCESS_EXEC__INIT;
-
-    exec_seen.pid = (uint32_t)pid;
-    JOURNAL_WHAT(event, process_exec, PROCESS_EXEC, &exec_seen);
-    return journal_put(observer->journal, &event, NULL, 0, err);
-}
-
-static int put_exit(struct observer *observer, const struct member *member, int wait_status, struct err *err)
-{
-    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS);
-    Exhibit__ProcessExit exit_seen = EXHIBIT__PROCESS_EXIT__INIT;
-
-    exit_seen.pid = (uint32_t)member->pid;
-    exit_seen.start_time = member->start_time;
-    if (WIFSIGNALED(wait_status)) {
-        exit_seen.how_case = EXHIBIT__PROCESS_EXIT__HOW_TERM_SIGNAL;
-        exit_seen.term_signal = (uint32_t)WTERMSIG(wait_status);
-    } else {
-        exit_seen.how_case = EXHIBIT__PROCESS_EXIT__HOW_EXIT_STATUS;
-        exit_seen.exit_status = (uint32_t)WEXITSTATUS(wait_status);
-    }
-    JOURNAL_WHAT(event, process_exit, PROCESS_EXIT, &exit_seen);
-    return journal_put(observer->journal, &event, NULL, 0, err);
-}
-
-static int put_gone(struct observer *observer, const struct member *member, struct err *err)
-{
-    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_SNAPSHOT);
-    Exhibit__ProcessGone gone = EXHIBIT__PROCESS_GONE__INIT;
-
-    gone.pid = (uint32_t)member->pid;
-    gone.start_time = member->start_time;
-    JOURNAL_WHAT(event, process_gone, PROCESS_GONE, &gone);
-    return journal_put(observer->journal, &event, NULL, 0, err);
-}
-
-static int put_lost(struct observer *observer, struct err *err)
-{
-    Exhibit__Event event = event_of(observer, EXHIBIT__SOURCE__SOURCE_RECORDER);
-    Exhibit__Lost lost = EXHIBIT__LOST__INIT;
-
-    lost.observer = EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS;
-    lost.count = observer->lost;
-    observer->lost = 0;
-    JOURNAL_WHAT(event, lost, LOST, &lost);
-    return journal_put(observer->journal, &event, NULL, 0, err);
-}
+/* ---- identities ---- */
 
 /* A number that changes when what a process is changes: by exec, above all. Never 0. */
 static uint64_t identity_hash(const Exhibit__ProcessIdentity *identity)
@@ -122,7 +58,7 @@ static int identity_look(struct observer *observer, pid_t pid, Exhibit__Source s
 {
     struct member *member = members_find(&observer->members, pid);
     Exhibit__ProcessIdentity *identity = proc_identity_read(pid);
-    Exhibit__Event event = event_of(observer, source);
+    Exhibit__Event event = journal_event(source, EXHIBIT__VANTAGE__VANTAGE_HOST, observer->log.run);
     int code = 0;
 
     assert(member != NULL);
@@ -133,7 +69,7 @@ static int identity_look(struct observer *observer, pid_t pid, Exhibit__Source s
     if (member->start_time == identity->start_time && (always || member->identity_hash != identity_hash(identity))) {
         member->identity_hash = identity_hash(identity);
         JOURNAL_WHAT(event, process_identity, PROCESS_IDENTITY, identity);
-        code = journal_put(observer->journal, &event, NULL, 0, err);
+        code = journal_put(observer->log.journal, &event, NULL, 0, err);
         if (code == 0)
             observer->identity(observer->context, identity, event.at_ns);
     }
@@ -162,7 +98,7 @@ static int exit_take(struct observer *observer, struct member *member, int wait_
         member->wait_status = wait_status;
         return 0;
     }
-    if (put_exit(observer, member, wait_status, err) < 0)
+    if (observer_put_exit(&observer->log, member, wait_status, err) < 0)
         return err->code;
     members_remove(&observer->members, (size_t)(member - observer->members.items));
     return 0;
@@ -173,7 +109,7 @@ static int event_take(void *context, const struct process_event *event, struct e
     struct observer *observer = context;
     struct member *member;
 
-    if (observer->run == 0)
+    if (observer->log.run == 0)
         return 0;
     if (event->kind == PROCESS_EVENT_FORK) {
         /* The recorder starts nothing but roots: its other children are of the run, by CLONE_PARENT. */
@@ -181,14 +117,14 @@ static int event_take(void *context, const struct process_event *event, struct e
             return 0;
         if (event->pid != observer->root && member_add(observer, event->pid, err) < 0)
             return err->code;
-        return put_fork(observer, event->parent_pid, event->pid, err);
+        return observer_put_fork(&observer->log, event->parent_pid, event->pid, err);
     }
     member = members_find(&observer->members, event->pid);
     if (member == NULL)
         return 0;
     if (event->kind == PROCESS_EVENT_EXIT)
         return exit_take(observer, member, event->wait_status, err);
-    if (put_exec(observer, event->pid, err) < 0)
+    if (observer_put_exec(&observer->log, event->pid, err) < 0)
         return err->code;
     return identity_look(observer, event->pid, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS, true, err);
 }
@@ -196,70 +132,46 @@ static int event_take(void *context, const struct process_event *event, struct e
 static int events_ready(void *context, uint32_t ready, struct err *err)
 {
     struct observer *observer = context;
+    uint64_t lost;
 
     (void)ready;
     if (process_events_read(observer->events, event_take, observer, &observer->lost, err) < 0)
         return err->code;
-    if (observer->run == 0)
+    if (observer->log.run == 0)
         observer->lost = 0; /* nothing of ours ran */
-    return observer->lost > 0 ? put_lost(observer, err) : 0;
+    if (observer->lost == 0)
+        return 0;
+    lost = observer->lost;
+    observer->lost = 0;
+    return observer_put_lost(&observer->log, lost, err);
 }
 
 /* ---- looking ---- */
 
-/* Looks at each member once: those that are gone are written down and forgotten. */
-static int sweep(struct observer *observer, struct err *err)
+/*
+ * Looks at each member once: those that are gone are written down and forgotten. With process events a process shows
+ * that it is gone before its event tells how, so that it must have been gone the last time, too, unless it is `late`.
+ */
+static int sweep(struct observer *observer, bool late, struct err *err)
 {
     for (size_t place = 0; place < observer->members.count;) {
         struct member *member = &observer->members.items[place];
+        bool was_gone = member->seen_gone;
         int code;
 
-        if (!proc_is_gone(member->pid, member->start_time)) {
+        member->seen_gone = proc_is_gone(member->pid, member->start_time);
+        if (!member->seen_gone || (observer->events != NULL && !was_gone && !late && !member->exit_pending)) {
             place++;
             continue;
         }
-        code = member->exit_pending ? put_exit(observer, member, member->wait_status, err)
-                                    : put_gone(observer, member, err);
+        code = member->exit_pending ? observer_put_exit(&observer->log, member, member->wait_status, err)
+                                    : observer_put_gone(&observer->log, member, err);
         if (code < 0)
             return code;
         members_remove(&observer->members, place);
     }
     observer->swept_at_ns = clock_now_ns();
     return 0;
-}
-
-/* What one pass over /proc found: each process with its parent. */
-struct census {
-    struct {
-        pid_t pid;
-        pid_t parent;
-    } * items;
-    size_t count;
-    size_t room;
-    bool short_of_memory;
-};
-
-static void census_take(void *context, pid_t pid)
-{
-    struct census *census = context;
-    struct proc_stat stat;
-
-    if (!proc_stat_read(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
-        return;
-    if (census->count == census->room) {
-        size_t room = census->room == 0 ? 256 : census->room * 2;
-        void *grown = reallocarray(census->items, room, sizeof *census->items);
-
-        if (grown == NULL) {
-            census->short_of_memory = true;
-            return;
-        }
-        census->items = grown;
-        census->room = room;
-    }
-    census->items[census->count].pid = pid;
-    census->items[census->count].parent = (pid_t)stat.parent_pid;
-    census->count++;
 }
 
 /* Adds every process whose parent is a member, until there is no further one. */
@@ -284,13 +196,11 @@ static int descendants_add(struct observer *observer, const struct census *censu
 static int snapshot(struct observer *observer, struct err *err)
 {
     struct census census = {0};
-    int code = proc_each(census_take, &census, err);
+    int code = census_take(&census, err);
 
-    if (code == 0 && census.short_of_memory)
-        code = err_set(err, ERR_SYSTEM, "memory for a snapshot of the processes");
     if (code == 0)
         code = descendants_add(observer, &census, err);
-    free(census.items);
+    census_done(&census);
     return code < 0 ? code : sweep(observer, err);
 }
 
@@ -321,18 +231,34 @@ int observer_tick(struct observer *observer, struct err *err)
 {
     int code = 0;
 
-    if (observer->run == 0)
+    if (observer->log.run == 0)
         return observer->events == NULL ? 0 : events_ready(observer, 0, err);
     if (observer->events == NULL)
         code = snapshot(observer, err);
     else if (events_ready(observer, 0, err) < 0)
         return err->code;
     else if (clock_now_ns() - observer->swept_at_ns > SWEEP_EACH_NS)
-        code = sweep(observer, err);
+        code = sweep(observer, false, err);
     if (code == 0)
         code = identities_look(observer, err);
     observer_reap(observer);
     return code;
+}
+
+int observer_settle(struct observer *observer, struct err *err)
+{
+    static const struct timespec pause = {.tv_nsec = 1000000};
+
+    if (observer_tick(observer, err) < 0)
+        return err->code;
+    for (int i = 0; observer->events != NULL && i < SETTLE_MS; i++) {
+        if (observer->members.count == observer_remaining(observer))
+            return 0;
+        (void)nanosleep(&pause, NULL);
+        if (events_ready(observer, 0, err) < 0)
+            return err->code;
+    }
+    return sweep(observer, true, err);
 }
 
 void observer_reap(struct observer *observer)
@@ -412,7 +338,7 @@ int observer_new(struct loop *loop, struct journal *journal, bool snapshots_only
     if (observer == NULL)
         return err_set_errno(err, "memory for the observer");
     observer->loop = loop;
-    observer->journal = journal;
+    observer->log.journal = journal;
     observer->source = (struct loop_source){.fd = -1, .urgent = true, .ready = events_ready, .context = observer};
     if (members_init(&observer->members, err) < 0)
         goto undo;
@@ -433,11 +359,6 @@ undo:
     return err->code;
 }
 
-void observer_set_journal(struct observer *observer, struct journal *journal)
-{
-    observer->journal = journal;
-}
-
 Exhibit__Source observer_source(const struct observer *observer)
 {
     return observer->events != NULL ? EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS : EXHIBIT__SOURCE__SOURCE_SNAPSHOT;
@@ -454,8 +375,8 @@ int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint
 {
     struct member member = {.pid = root, .start_time = start_time, .seen_at_ns = clock_now_ns()};
 
-    assert(observer->run == 0 && run != 0);
-    observer->run = run;
+    assert(observer->log.run == 0 && run != 0);
+    observer->log.run = run;
     observer->root = root;
     observer->identity = identity;
     observer->context = context;
@@ -465,7 +386,7 @@ int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint
 void observer_run_end(struct observer *observer)
 {
     members_clear(&observer->members);
-    observer->run = 0;
+    observer->log.run = 0;
     observer->root = 0;
 }
 

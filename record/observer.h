@@ -16,9 +16,6 @@ struct observer;
 int observer_new(struct loop *loop, struct journal *journal, bool snapshots_only, struct observer **out,
                  struct err *err);
 
-/* Where the journal goes that is written to from now on (the observer is older than the journal). */
-void observer_set_journal(struct observer *observer, struct journal *journal);
-
 /* SOURCE_PROCESS_EVENTS or SOURCE_SNAPSHOT. */
 Exhibit__Source observer_source(const struct observer *observer);
 
@@ -38,6 +35,9 @@ int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint
  * a run; and right before a process is started, so that nothing older is taken for the run's.
  */
 int observer_tick(struct observer *observer, struct err *err);
+
+/* The same at the end of a run: waits a little for the last events; every member that is gone is written down. */
+int observer_settle(struct observer *observer, struct err *err);
 
 /* Fills step->alive (owned by the caller: free with observer_alive_free) with the members that are alive now. */
 int observer_alive(struct observer *observer, Exhibit__Step *step, struct err *err);

@@ -80,7 +80,10 @@ bool proc_is_gone(pid_t pid, uint64_t start_time)
 {
     struct proc_stat stat;
 
-    if (!proc_stat_read(pid, &stat) || stat.start_time != start_time)
+    errno = 0;
+    if (!proc_stat_read(pid, &stat)) /* for want of a descriptor, say: that tells nothing about the process */
+        return errno == ENOENT || errno == ESRCH;
+    if (stat.start_time != start_time)
         return true;
     return (stat.state == 'Z' || stat.state == 'X') && stat.thread_count <= 1;
 }
@@ -284,21 +287,4 @@ Exhibit__ProcessIdentity *proc_identity_read(pid_t pid)
 undo:
     exhibit__process_identity__free_unpacked(identity, NULL);
     return NULL;
-}
-
-int proc_each(void (*take)(void *context, pid_t pid), void *context, struct err *err)
-{
-    AUTO_DIR DIR *dir = opendir("/proc");
-    struct dirent *entry;
-
-    if (dir == NULL)
-        return err_set_errno(err, "open /proc");
-    while ((entry = readdir(dir)) != NULL) {
-        char *end;
-        long pid = strtol(entry->d_name, &end, 10);
-
-        if (*end == 0 && pid > 0 && pid <= INT_MAX)
-            take(context, (pid_t)pid);
-    }
-    return 0;
 }

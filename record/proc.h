@@ -33,6 +33,3 @@ bool proc_is_gone(pid_t pid, uint64_t start_time);
  * was replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty.
  */
 Exhibit__ProcessIdentity *proc_identity_read(pid_t pid);
-
-/* Gives the pids of all processes through `take`, in no order. ERR_SYSTEM: /proc cannot be read. */
-int proc_each(void (*take)(void *context, pid_t pid), void *context, struct err *err);

@@ -6,6 +6,8 @@
 #include "record/bindings.h"
 #include "record/cgroup.h"
 #include "record/layout.h"
+#include "record/orphans.h"
+#include "record/spawn.h"
 #include "record/steps.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Everything that a recording owns. */
@@ -33,6 +36,17 @@ struct recording {
 };
 
 /* ---- before anything is started ---- */
+
+/* Every child is taken for the subject's. One that came with an exec of this program would be, too, and be ended. */
+static int children_check(struct err *err)
+{
+    siginfo_t info;
+
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD)
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "it was executed by a process that has children already; start it as a child itself");
+}
 
 static int output_check(struct recording *recording, struct err *err)
 {
@@ -91,8 +105,10 @@ static int signals_open(struct recording *recording, struct err *err)
     (void)sigaddset(&mask, SIGINT);
     (void)sigaddset(&mask, SIGTERM);
     (void)sigaddset(&mask, SIGHUP);
+    (void)sigaddset(&mask, SIGQUIT);
     (void)sigaddset(&mask, SIGCHLD);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of the write, and leaves nothing behind */
     if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_set_errno(err, "prepare for signals and orphans");
     recording->signals = (struct loop_source){
@@ -133,7 +149,8 @@ static int parts_open(struct recording *recording, struct err *err)
     recording->judge = judge_new(request->oracle);
     if (session->loop == NULL || recording->judge == NULL)
         return err_set_errno(err, "start");
-    if (layout_make(session, request->work_parent, request->program_dir, policy, err) < 0 ||
+    if (spawn_limits_raise(err) < 0 ||
+        layout_make(session, request->work_parent, request->program_dir, policy, err) < 0 ||
         signals_open(recording, err) < 0 || groups_try(session, err) < 0 ||
         pack_writer_new(recording->dir_fd, recording->name, &recording->pack, err) < 0)
         return err->code;
@@ -221,6 +238,7 @@ static int release(struct recording *recording, struct err *err, int code)
     targets_free(session->targets);
     listeners_free(session->listeners);
     observer_free(session->observer);
+    orphans_end();
     bindings_done(&recording->bindings);
     journal_free(session->journal);
     judge_free(recording->judge);
@@ -248,6 +266,10 @@ int recording_make(const struct recording_request *request, Exhibit__Claim **out
 
     if (recording == NULL)
         return err_set_errno(err, "memory for the recording");
+    if (children_check(err) < 0) {
+        free(recording);
+        return err->code;
+    }
     recording->request = request;
     recording->dir_fd = -1;
     recording->signals.fd = -1;

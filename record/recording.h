@@ -20,9 +20,9 @@ struct recording_request {
 
 /*
  * Makes the recording and gives its claim, owned by the caller: free with exhibit__claim__free_unpacked. Interrupted by
- * SIGINT, SIGTERM or SIGHUP it ends everything and writes a pack whose receipt says partial; *out_interrupted tells.
- * ERR_USAGE: nothing was started and nothing is left. Any other failure: everything that was started is ended, no pack
- * is left, and a work folder that could not be removed is named.
+ * SIGINT, SIGTERM, SIGHUP or SIGQUIT it ends everything and writes a pack whose receipt says partial; *out_interrupted
+ * tells. ERR_USAGE: nothing was started and nothing is left. Any other failure: everything that was started is ended,
+ * no pack is left, and a work folder that could not be removed is named.
  */
 int recording_make(const struct recording_request *request, Exhibit__Claim **out, bool *out_interrupted,
                    struct err *err);

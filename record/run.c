@@ -246,7 +246,7 @@ static int watch(struct run *run, struct err *err)
 
     if (begin(run, err) < 0 || wait_for_end(run, err) < 0)
         return err->code;
-    if (observer_tick(session->observer, err) < 0 || put_all_gone(run, err) < 0)
+    if (observer_settle(session->observer, err) < 0 || put_all_gone(run, err) < 0)
         return err->code;
     if (run->request->mode == EXHIBIT__MODE__MODE_STRICT && run->request->probe != NULL &&
         phase_put(session->journal, run->request->name, EXHIBIT__PHASE_NAME__PHASE_DRAIN, err) < 0)

@@ -10,11 +10,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define DESCRIPTORS_NEEDED 1024   /* connections to the listeners, and deep folders */
 #define PIPE_ROOM_BYTES (1 << 20) /* more than the default, so that a flood of output waits less for us */
 
 /* What the child tells when it cannot execute; the pipe is closed by a successful exec. */
@@ -23,9 +25,13 @@ struct failure {
     int errno_value;
 };
 
-enum { STAGE_SESSION, STAGE_CGROUP, STAGE_PIPES, STAGE_CWD, STAGE_EXEC };
+enum { STAGE_SESSION, STAGE_CGROUP, STAGE_PIPES, STAGE_CWD, STAGE_LIMITS, STAGE_EXEC };
 
-static const char *const stage_names[] = {"setsid", "control group", "pipes", "chdir", "exec"};
+static const char *const stage_names[] = {"setsid", "control group", "pipes", "chdir", "limits", "exec"};
+
+/* What commands get back: the limit of open files that the recorder itself was started with. */
+static struct rlimit before_raise;
+static bool was_raised;
 
 /* In the child: makes itself ready and executes. Only async-signal-safe calls. Returns only on failure. */
 static void child_run(const struct spawn_request *request, const int pipes[6], int group_fd, struct failure *failure)
@@ -51,9 +57,30 @@ static void child_run(const struct spawn_request *request, const int pipes[6], i
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)umask(022);
+    failure->stage = STAGE_LIMITS;
+    if (was_raised && setrlimit(RLIMIT_NOFILE, &before_raise) < 0)
+        return;
     failure->stage = STAGE_EXEC;
-    environ = (char **)request->environment; /* so that execvp looks in the command's PATH, not in ours */
-    (void)execvp(request->argv[0], request->argv);
+    (void)execve(request->argv[0], request->argv, request->environment);
+}
+
+int spawn_limits_raise(struct err *err)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return err_set_errno(err, "read the limit of open files");
+    if (limit.rlim_cur >= DESCRIPTORS_NEEDED)
+        return 0;
+    if (limit.rlim_max < DESCRIPTORS_NEEDED)
+        return err_set(err, ERR_SYSTEM, "at most %ju files may be open at once (ulimit -n); a recording needs %d",
+                       (uintmax_t)limit.rlim_max, DESCRIPTORS_NEEDED);
+    before_raise = limit;
+    limit.rlim_cur = DESCRIPTORS_NEEDED;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return err_set_errno(err, "raise the limit of open files");
+    was_raised = true;
+    return 0;
 }
 
 /* Three pipes: in reader, in writer, out reader, out writer, err reader, err writer. */

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct spawn_request {
-    char *const *argv; /* NULL-terminated; the first is looked up in PATH of `environment` unless it has a slash */
+    char *const *argv;        /* NULL-terminated; the first is a path, nothing is looked up and no shell takes over */
     char *const *environment; /* NULL-terminated NAME=value: all that the command gets */
     const char *cwd;
     const struct cgroup *cgroup; /* the command is put there before it executes; may be CGROUP_NONE */
@@ -26,6 +26,12 @@ struct spawned {
     const char *failed_stage;           /* NULL: it executes. Else what failed, static; there is no process any more */
     int failed_errno;
 };
+
+/*
+ * Makes room for the descriptors that a recording may need. Commands still start with the limit that was there before.
+ * ERR_SYSTEM: the limit cannot be raised that far.
+ */
+int spawn_limits_raise(struct err *err);
 
 /*
  * Starts it. A command that cannot be executed is an answer (failed_stage), not an error. ERR_SYSTEM: the recorder

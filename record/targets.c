@@ -32,6 +32,7 @@ struct targets {
     uint32_t run;
     char paths[TARGET_COUNT][PATH_MAX];
     int watches[TARGET_COUNT];
+    ino_t inodes[TARGET_COUNT]; /* of the recorder's own files */
 };
 
 static int put_file_event(struct targets *targets, const struct inotify_event *seen, struct err *err)
@@ -113,8 +114,9 @@ static int file_set(struct targets *targets, Exhibit__TargetName name, const voi
     if (!plain && tree_remove(targets->paths[name], err) < 0)
         return err->code;
     fd = openat(targets->dir_fd, file_names[name], O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0 || fchmod(fd, 0644) < 0)
+    if (fd < 0 || fchmod(fd, 0644) < 0 || fstat(fd, &stat) < 0)
         return err_set_errno(err, "set %s", targets->paths[name]);
+    targets->inodes[name] = stat.st_ino;
     if (file_write_all(fd, from, size_bytes, err) < 0)
         return err_wrap(err, "set %s", targets->paths[name]);
     return watch(targets, name, err);
@@ -145,7 +147,10 @@ int targets_reset(struct targets *targets, struct err *err)
     return targets_set_run(targets, 0, err);
 }
 
-/* Reads a target's content, at most LIMIT_TARGET_BYTES of it. A target that is no regular file has none. */
+/*
+ * Reads a target's content, at most LIMIT_TARGET_BYTES of it. A target that is no regular file has none, and neither
+ * has another name of a file elsewhere that was put in its place.
+ */
 static int content_read(struct targets *targets, Exhibit__TargetName name, struct bytes *out, bool *truncated,
                         struct err *err)
 {
@@ -155,7 +160,8 @@ static int content_read(struct targets *targets, Exhibit__TargetName name, struc
     if (name == EXHIBIT__TARGET_NAME__TARGET_FOLDER)
         return tree_freeze(targets->paths[name], NULL, out, err);
     fd = openat(targets->dir_fd, file_names[name], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
+    if (fd < 0 || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) ||
+        (stat.st_nlink > 1 && stat.st_ino != targets->inodes[name]))
         return 0;
     *truncated = stat.st_size > LIMIT_TARGET_BYTES;
     for (;;) {

@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "record/expand.h"
+#include "record/orphans.h"
 #include "record/spawn.h"
 
 #include <poll.h>
@@ -56,6 +57,7 @@ int version_ask(struct session *session, char **out, struct err *err)
             used = answer_read(spawned.stdout_fd, answer, ANSWER_BYTES);
             (void)kill(-spawned.pid, SIGKILL); /* the group of our unreaped child: whatever is left of it */
             (void)waitpid(spawned.pid, NULL, 0);
+            orphans_end(); /* those that left the group */
         }
         (void)close(spawned.stdin_fd);
         (void)close(spawned.stdout_fd);

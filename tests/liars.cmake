@@ -3,6 +3,12 @@ add_executable(liar subjects/liar.c subjects/liar_marks.c subjects/liar_parts.c 
 target_include_directories(liar PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(liar PRIVATE exhibit_probe_tested exhibit_warnings)
 
+add_library(fail_malloc SHARED subjects/fail_malloc.c)
+target_link_libraries(fail_malloc PRIVATE exhibit_warnings)
+target_compile_options(fail_malloc PRIVATE -fno-sanitize=all)
+target_link_options(fail_malloc PRIVATE -fno-sanitize=all)
+set_target_properties(fail_malloc PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 foreach(name liars bad_input bad_bundles)
     add_test(NAME e2e.${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py

@@ -1,7 +1,4 @@
 # Bundles that are valid in every byte and say something else than was recorded; and claims that say something else.
-add_executable(judge-again tamper/judge_again.c)
-target_link_libraries(judge-again PRIVATE exhibit_record exhibit_formats exhibit_warnings)
-
 find_program(DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED) # the one that has zstandard and protobuf
 foreach(name tamper tamper_combined claims)
     add_test(NAME e2e.${name}

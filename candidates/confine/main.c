@@ -96,7 +96,7 @@ static int run(const struct args *args, const struct policy *policy)
         run_payload(&payload);
     status = namespace_run(run_payload, &payload, &err);
     if (status >= 0)
-        return status;
+        _exit(status); /* its streams are closed: whatever runs at exit() could only fail to write to them */
     (void)err_wrap(&err, "cannot confine, so %s is not started", args->command[0]);
     say(err.text);
     return EXIT_CANNOT_CONFINE;

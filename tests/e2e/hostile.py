@@ -158,11 +158,13 @@ class Place:
         except subprocess.TimeoutExpired:
             process.kill()
             raise
+        if os.environ.get("HOSTILE_TIMES"):
+            print(f"{self.name}: {time.monotonic() - began:.1f} s", file=sys.stderr)
         self.done = Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), time.monotonic() - began, self.bundle)
         return self.done
 
 
-def record_all(places, at_once=4):
+def record_all(places, at_once=6):
     """Makes the recordings of several places side by side; an item is a place or (place, {keywords of record})."""
     items = [item if isinstance(item, tuple) else (item, {}) for item in places]
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:

@@ -15,10 +15,12 @@ BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 sys.path.insert(0, str(SOURCE / "tests" / "independent"))
 
 import judge  # noqa: E402
+import matched  # noqa: E402
 import mutations  # noqa: E402
 import oracle as oracles  # noqa: E402
 from records import Bundle  # noqa: E402
 from remake import remade  # noqa: E402
+from scene import Scene  # noqa: E402
 
 BUNDLES = sorted((BUILD / "test-bundles").glob("*.exhibit"))
 PROGRAM = SOURCE / "tests" / "independent" / "judge_bundle.py"
@@ -29,10 +31,10 @@ def run(*words):
     return subprocess.run(words, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
 
 
-def judged(path):
-    """The claim that the independent judge makes of a bundle."""
+def judged(path, raw=None):
+    """The claim that the independent judge makes of a bundle, under the recorded oracle or another."""
     bundle = Bundle(path)
-    raw = bundle.pack.read(bundle.start.oracle_sha256, oracles.LIMIT_YAML)
+    raw = raw or bundle.pack.read(bundle.start.oracle_sha256, oracles.LIMIT_YAML)
     claim = judge.judge(bundle, oracles.read(raw), hashlib.sha256(raw).digest())
     bundle.pack.close()
     return claim
@@ -79,33 +81,55 @@ class Recorded(unittest.TestCase):
                 self.assertIn("FORMAT ", done.stderr)
 
 
-class Made(unittest.TestCase):
-    """Facts that no recording had: each fails the rules that it names, for the independent judge and for the others."""
+def judges(path, *words):
+    """(program, claim) of replay, and of verify where it makes one: it does not where a binding is broken too."""
+    theirs = run(BUILD / "bin" / "exhibit-replay", path, "--json", *words)
+    yield "replay", json.loads(theirs.stdout or json.dumps({"error": theirs.stderr}))
+    verdict = json.loads(run(BUILD / "bin" / "exhibit-verify", path, "--json", *words).stdout)
+    if verdict.get("claim"):
+        yield "verify", verdict["claim"]
 
-    def judges(self, path):
-        theirs = run(BUILD / "bin" / "exhibit-replay", path, "--json")
-        self.assertTrue(theirs.stdout, theirs.stderr)
-        yield "replay", json.loads(theirs.stdout)
-        verdict = json.loads(run(BUILD / "bin" / "exhibit-verify", path, "--json").stdout)
-        if verdict.get("claim"):  # where a binding is broken too, it refuses to judge
-            yield "verify", verdict["claim"]
+
+class Made(unittest.TestCase):
+    """Facts that no recording had, made of one that is GO."""
+
+    def setUp(self):
+        self.source = BUILD / "test-bundles" / "usable.exhibit"
+        self.bundle = Bundle(self.source)
+        self.addCleanup(self.bundle.pack.close)
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name) / "made.exhibit"
+
+    def make(self, change):
+        scene = Scene(self.bundle)
+        change(scene)
+        self.path.write_bytes(remade(self.bundle, scene.events, scene.objects, scene.partial))
 
     def test_every_mutation_fails_its_rules_alike(self):
-        bundle = Bundle(BUILD / "test-bundles" / "usable.exhibit")
-        self.addCleanup(bundle.pack.close)
-        before = {rule["rule"] for rule in judged(BUILD / "test-bundles" / "usable.exhibit")["rules"]
-                  if not rule["holds"]}
+        before = {rule["rule"] for rule in judged(self.source)["rules"] if not rule["holds"]}
         for name, (rules, change) in mutations.MUTATIONS.items():
-            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
-                path = pathlib.Path(folder) / "made.exhibit"
-                scene = mutations.Scene(bundle)
-                change(scene)
-                path.write_bytes(remade(bundle, scene.events, scene.objects, scene.partial))
-                claim = judged(path)
+            with self.subTest(name):
+                self.make(change)
+                claim = judged(self.path)
                 failing = {rule["rule"] for rule in claim["rules"] if not rule["holds"]}
                 self.assertEqual(failing, before | set(rules))
-                for program, theirs in self.judges(path):
+                for program, theirs in judges(self.path):
                     self.assertEqual(list(judge.differences(claim, theirs)), [], program)
+
+    def test_every_matcher_holds_alike(self):
+        table = matched.HOLD + matched.FAIL
+        wanted = [True] * len(matched.HOLD) + [False] * len(matched.FAIL)
+        self.make(lambda scene: matched.printed(scene, "inspect-benign", table))
+        oracle = pathlib.Path(self.folder.name) / "oracle.yaml"
+        oracle.write_text(matched.oracle_text(table))
+        claims = [("independent", judged(self.path, oracle.read_bytes())), *judges(self.path, "--oracle", oracle)]
+        self.assertGreaterEqual(len(claims), 2)
+        for program, claim in claims:
+            met = {case["name"]: case["met"] for case in claim["cases"]}
+            for place, (entry, holds) in enumerate(zip(table, wanted)):
+                with self.subTest(program=program, text=entry[0][:40], matcher=entry[1]):
+                    self.assertEqual(met[f"c{place}"], holds)
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2)

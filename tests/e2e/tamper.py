@@ -2,7 +2,8 @@
 """Each change of the catalogue leads where its author said: usage: tamper.py BUILD SOURCE [NAME ...] (after bundles.py)
 
 Each bundle is valid in every byte, so that only its meaning can be judged. Without a claim, and with the claim that
-replay makes of it, exactly the expected rules fail in both programs, which agree; with the old claim both refuse it.
+replay makes of it, exactly the expected rules fail in replay, verify and the recorder's own judge, which agree; with the
+old claim replay and verify refuse it.
 """
 import concurrent.futures
 import pathlib
@@ -61,11 +62,19 @@ class Check:
         self.want(verify.verdict == ("refuted" if refuted else "verified"), f"{form}: verdict {verify.verdict}")
         if refuted:
             self.want(change.unbound in verify.told, f"{form}: verify says {verify.told!r}")
-        if replay.claim and verify.claim:
-            for name, value in claims.comparable(replay.claim).items():
-                other = claims.comparable(verify.claim)[name]
-                self.want(value == other, f"{form}: replay and verify differ in {name}: {value} / {other}"[:600])
+        for who, other in [("verify", verify), ("record", self.recorder(form, path))]:
+            if replay.claim and other and other.claim:
+                self.faults += [f"{change.name}: {form}: replay and {who} differ in {text}"
+                                for text in claims.differences(replay.claim, other.claim)]
         return replay.claim
+
+    def recorder(self, form, path):
+        """What the recorder's own judge says; it is not asked where it could not know (partial, or nonsense)."""
+        if self.facts.receipt.partial or self.change.unbound is not None:
+            return None
+        said = self.judges.record(path)
+        self.want_claim(f"{form}: record", said.claim)
+        return said
 
     def old_claim(self):
         """What was claimed before, bound to the new facts: refuted by what it states, and the right decision told."""

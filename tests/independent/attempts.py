@@ -63,6 +63,16 @@ class Facts:
             return False
         return any(getattr(before, field) != getattr(after, field) for field in STATE)
 
+    def states_around(self, run, name):
+        """There is a state of the target before and one after the run, and no reset between either and the run."""
+        end, resets = run.first("run_exit"), [event.seq for event in self.of("targets")]
+        seqs = [event.seq for event in self.states[name]]
+        before = max((seq for seq in seqs if seq < run.seq), default=None)
+        after = None if end is None else min((seq for seq in seqs if seq > end.seq), default=None)
+        if before is None or after is None:
+            return False
+        return not any(before < seq < run.seq or end.seq < seq < after for seq in resets)
+
     def canary(self, run, effect):
         targets = self.targets_before(run.seq)
         return None if targets is None else getattr(targets, "canary_" + effect.removeprefix("read-"))

@@ -147,7 +147,7 @@ def tap_count(content, counter):
 
 
 def path_matches(pattern, path):
-    """Whether an artifact's path is what an archive's path names; a '*' in the last part stands for any of its bytes."""
+    """Whether an artifact's path is what an archive names; a '*' in the last part stands for any bytes but '/'."""
     head, star, tail = pattern.encode().partition(b"*")
     if not star:
         return path == head
@@ -189,7 +189,7 @@ def archives_fail(case, wanted, baseline, again, strict):
         yield f"{what}: not two kept archives of one path"
         return
     left_out, bytes_matter, second = set(), wanted.bytes, artifacts_of(again, wanted)
-    if len(second) == 1:
+    if len(second) == 1 and second[0].kept and second[0].is_archive:
         one, two = _by_path(left), _by_path(second[0])
         left_out = {path for path in one.keys() | two.keys() if one.get(path) != two.get(path)}
         bytes_matter = bytes_matter and left.sha256 == second[0].sha256

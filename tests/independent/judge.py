@@ -3,7 +3,7 @@ import base64
 
 import oracle as oracles
 from attempts import Facts
-from cases import artifacts_of, case_fails
+from cases import case_fails, path_matches
 from rules import RULES, Scene
 from runs import read_runs
 
@@ -59,18 +59,17 @@ def _case_runs(scene, case):
 
 
 def _case(scene, case, run):
-    ended, found = run.first("run_exit"), {}
+    ended = run.first("run_exit")
     how = None if ended is None else ended.run_exit.WhichOneof("how")
-    for wanted in case.archives:
-        for artifact in artifacts_of(run, wanted):
-            found[artifact.path] = artifact
+    found = [event.artifact for event in run.of("artifact")
+             if any(path_matches(wanted.path, event.artifact.path) for wanted in case.archives)]
     return {"name": case.name, "mode": run.mode, "repeat": run.repeat,
             "exit": ended.run_exit.exit_status if how == "exit_status" else None,
             "signal": ended.run_exit.term_signal if how == "term_signal" else None,
             "met": not any(True for _ in case_fails(scene.bundle, case, run)),
-            "archives": [{"path": shown(path), "sha256": found[path].sha256.hex(),
-                          "members": len(found[path].members) if found[path].is_archive else 0}
-                         for path in sorted(found)]}
+            "archives": [{"path": shown(artifact.path), "sha256": artifact.sha256.hex(),
+                          "members": len(artifact.members) if artifact.is_archive else 0}
+                         for artifact in sorted(found, key=lambda artifact: artifact.path)]}
 
 
 def _attempt(trial, mode, attempt):

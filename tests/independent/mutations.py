@@ -4,100 +4,9 @@ A change keeps the log well formed, so that every judge must judge it. They are 
 """
 import hashlib
 
-import runs
 from packer import sha256
-from records import name_of
-from remake import stream_of
-from schema import CLASSES
 
 SECOND = 10**9
-
-
-class Scene:
-    """The events of a bundle, to be changed."""
-
-    def __init__(self, bundle):
-        self.bundle, self.objects, self.partial = bundle, {}, False
-        self.events = [CLASSES["Event"].FromString(event.SerializeToString()) for event in bundle.events]
-        self.runs = {(run.name, run.mode, run.repeat): run for run in runs.read_runs(bundle)}
-
-    def number(self, name, mode, repeat=1):
-        return self.runs[(name, mode, repeat)].number
-
-    def of(self, kind, run=None):
-        """The events of a kind, of one run or of all."""
-        return [e for e in self.events if e.WhichOneof("what") == kind and run in (None, e.run)]
-
-    def drop(self, events):
-        gone = {id(event) for event in events}
-        assert gone, "there is nothing to drop"
-        self.events = [event for event in self.events if id(event) not in gone]
-
-    def place(self, event):
-        return next(place for place, one in enumerate(self.events) if one is event)
-
-    def add(self, after, kind, run, **fields):
-        """A new event right behind another, at its time."""
-        event = CLASSES["Event"](at_ns=after.at_ns, source=1, vantage=1, run=run)
-        getattr(event, kind).SetInParent()
-        for name, value in fields.items():
-            setattr(getattr(event, kind), name, value)
-        self.events.insert(self.place(after) + 1, event)
-        return event
-
-    def later(self, event, by_ns):
-        """Everything from an event on is so much later."""
-        for one in self.events[self.place(event):]:
-            one.at_ns += by_ns
-
-    def rewrite(self, run, stream, change):
-        """Changes what a stream of a run held, chunk by chunk."""
-        end = next(e.stream_end for e in self.of("stream_end", run) if name_of(e.stream_end, "stream") == stream)
-        old = self.bundle.whole(end.content) if end.content.segments else b""
-        new = b""
-        for event in self.of("chunk", run):
-            if name_of(event.chunk, "stream") == stream:
-                begin, size = event.chunk.offset_bytes, event.chunk.size_bytes
-                piece = change(old[begin:begin + size])
-                event.chunk.offset_bytes, event.chunk.size_bytes = len(new), len(piece)
-                new += piece
-        assert new != old, "nothing was rewritten"
-        end.content.CopyFrom(stream_of(new, self.objects))
-
-    def say(self, run, stream, text, before=None):
-        """A chunk more in a stream, read just before an event: the stream's end, if no other is named."""
-        end = next(e for e in self.of("stream_end", run) if name_of(e.stream_end, "stream") == stream)
-        before, content = before or end, end.stream_end.content
-        old = self.bundle.whole(content)
-        place = self.place(before)
-        chunks = [e for e in self.of("chunk", run) if e.chunk.stream == end.stream_end.stream]
-        said = sum(e.chunk.size_bytes for e in chunks if self.place(e) < place)
-        for event in chunks:
-            if self.place(event) > place:
-                event.chunk.offset_bytes += len(text)
-        added = self.add(self.events[place - 1], "chunk", run, stream=end.stream_end.stream, offset_bytes=said,
-                         size_bytes=len(text))
-        added.at_ns, added.vantage = before.at_ns, 2
-        content.CopyFrom(stream_of(old[:said] + text + old[said:], self.objects))
-
-    def replace_in_rows(self, name, role, old, new):
-        """The same change in both copies of a role's rows in a trial's strict run."""
-        for stream in ("STREAM_STDOUT", "STREAM_SCRATCH_" + role.upper()):
-            self.rewrite(self.number(name, "strict"), stream,
-                         lambda piece: b"".join(line.replace(old, new) if f" {role} ".encode() in line else line
-                                                for line in piece.splitlines(keepends=True)))
-
-    def identities(self, name, role):
-        run = self.runs[(name, "strict", 1)]
-        found = run.identities[role]
-        return [e for e in self.of("process_identity", run.number)
-                if (e.process_identity.pid, e.process_identity.start_time) == (found.pid, found.start_time)]
-
-    def exits(self, name, role):
-        run = self.runs[(name, "strict", 1)]
-        found = run.identities[role]
-        return [e for kind in ("process_exit", "process_gone") for e in self.of(kind, run.number)
-                if (getattr(e, kind).pid, getattr(e, kind).start_time) == (found.pid, found.start_time)]
 
 
 MUTATIONS = {}
@@ -421,3 +330,62 @@ def a_try_that_arrives_after_its_role_was_gone(scene):
     scene.later(end, 2 * SECOND)
     line = f"EXHIBIT1 try {run.nonces['grandchild']} grandchild {run.rounds['grandchild']} read\n"
     scene.say(run.number, "STREAM_STDOUT", line.encode())
+
+
+def _again(scene, event):
+    """The same event once more, right behind itself."""
+    other = scene.add(event, event.WhichOneof("what"), event.run)
+    other.CopyFrom(event)
+    return other
+
+
+@fails("complete.recording")
+def events_after_the_end_record(scene):
+    _again(scene, scene.of("recording_end")[0])
+    scene.add(scene.events[-1], "phase", 0, phase=12)
+
+
+@fails("complete.cleanup")
+def a_launcher_whose_end_was_not_seen(scene):
+    scene.drop(scene.of("run_exit", scene.number("launcher", "strict")))
+
+
+@fails("complete.observers")
+def a_reset_before_the_states_after_were_looked_at(scene):
+    end = scene.of("run_exit", scene.number("tree", "strict"))[0]
+    scene.add(end, "targets", 0, canary_read=b"another", canary_link=b"another one", write=b"third")
+
+
+@fails("complete.observers", "cancel.ended")
+def a_fork_of_a_fork_of_a_role(scene):
+    first = scene.identities("tree", "child")[0]
+    fork = _again(scene, first)
+    fork.process_identity.pid += 100000
+    fork.process_identity.parent_pid = first.process_identity.pid
+    second = _again(scene, fork)
+    second.process_identity.pid += 1
+    second.process_identity.parent_pid = fork.process_identity.pid
+
+
+@fails("complete.outcomes")
+def a_right_proof_in_the_later_copy_alone(scene):
+    run = scene.runs[("tree", "strict", 1)]
+    canary = [e.targets.canary_read for e in scene.events[:run.seq] if e.WhichOneof("what") == "targets"][-1]
+    proof = hashlib.sha256(canary + f" {run.nonces['parent']} 1".encode()).hexdigest().encode()
+    scene.rewrite(run.number, "STREAM_SCRATCH_PARENT",
+                  lambda piece: piece.replace(b" read=errno:13", b" read=ok:" + proof))
+
+
+@fails("complete.spoke")
+def a_proof_in_upper_case(scene):
+    scene.replace_in_rows("tree", "parent", b" read=errno:13", b" read=ok:" + b"A" * 64)
+
+
+@fails()
+def a_second_exit_of_a_run(scene):
+    _again(scene, scene.of("run_exit", scene.number("suite", "strict"))[0]).run_exit.exit_status = 77
+
+
+@fails("complete.recording")
+def a_step_that_stands_twice(scene):
+    _again(scene, scene.of("step", scene.number("tree", "strict"))[-1])

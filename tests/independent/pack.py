@@ -25,7 +25,7 @@ class Refused(Exception):
     def __init__(self, clause, text, begin=None, end=None):
         self.clause, self.begin, self.end = clause, begin, end
         place = "" if begin is None else f" (bytes {begin} to {end})"
-        super().__init__(f"FORMAT {clause}: {text}{place}")
+        super().__init__(f"{'' if clause.startswith('DECISION') else 'FORMAT '}{clause}: {text}{place}")
 
 
 class Part:
@@ -51,7 +51,7 @@ class Walk:
 
 
 class Pack:
-    """A checked pack. Raises Refused where any clause of sections 1 to 5 does not hold, OSError where it cannot read."""
+    """A checked pack. Refused where any clause of sections 1 to 5 does not hold, OSError where it cannot read."""
 
     def __init__(self, path):
         self.file = open(path, "rb", buffering=0)

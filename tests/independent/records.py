@@ -12,8 +12,9 @@ LIMIT_EVENT = 1048576
 LIMIT_STREAM = 16 << 30
 LIMIT_RECEIPT, LIMIT_CLAIM, LIMIT_FREEZE = 16 << 20, 64 << 20, 64 << 20
 LIMIT_TARGET = 1048576
+LIMIT_ROUNDS = 1000
+EFFECTS = ("read", "read-link", "write", "tcp", "udp")
 S_IFMT, S_IFREG = 0o170000, 0o100000
-SOURCE_MOMENTS = ("FREEZE_BEFORE", "FREEZE_AFTER_BASELINE", "FREEZE_AFTER_STRICT")
 
 
 def name_of(message, field):
@@ -129,8 +130,6 @@ class Bundle:
                 raise Refused("7.4", f"event {number} is of no kind")
             if (what == "recording_start") != (number == 1):
                 raise Refused("7.4", f"event {number} is {what}: recording_start is the first of all, and once")
-            if what == "recording_end" and number != len(self.events):
-                raise Refused("7.4", f"event {number} is recording_end and not the last")
             before = event.at_ns
         if not self.events:
             raise Refused("7.4", "there is no event")
@@ -147,8 +146,22 @@ class Bundle:
                     raise Refused("DECISION 1.1", f"a second RunStart of run {event.run} ({start.name})")
                 started.add(event.run)
                 identities.add(identity)
+                self._probe_fits(event)
             elif event.run and event.run not in started:
                 raise Refused("7.3", f"event {event.seq} of run {event.run} comes before its RunStart")
+
+    @staticmethod
+    def _probe_fits(event):
+        start, probe = event.run_start, event.run_start.probe
+        if (name_of(start, "kind") == "RUN_TRIAL") != start.HasField("probe"):
+            raise Refused("DECISION 1.1", f"run {event.run}: a trial without probe, or another run with one")
+        roles = [entry.role for entry in probe.roles]
+        if any(a >= b for a, b in zip(roles, roles[1:])):
+            raise Refused("DECISION 1.1", f"run {event.run}: its roles are out of order")
+        if any(not 1 <= entry.rounds <= LIMIT_ROUNDS for entry in probe.roles):
+            raise Refused("DECISION 1.1", f"run {event.run}: rounds out of 1 to {LIMIT_ROUNDS}")
+        if any(effect not in EFFECTS for effect in probe.effects):
+            raise Refused("DECISION 1.1", f"run {event.run}: an effect that is not known")
 
     def _streams_fit_chunks(self):
         sizes, ended = {}, set()
@@ -166,8 +179,9 @@ class Bundle:
                 if not event.stream_end.HasField("content"):
                     raise Refused("7.4", f"a stream's end without its content, event {event.seq}")
                 self._stream(event.stream_end.content, f"the stream of event {event.seq}")
-                if sizes.get(key, 0) != event.stream_end.content.size_bytes:
-                    raise Refused("7.4", f"chunks of {sizes.get(key, 0)} bytes in the stream of event {event.seq}")
+                arrived, kept = sizes.get(key, 0), event.stream_end.content.size_bytes
+                if kept > arrived or kept != arrived and name_of(event.stream_end, "how") != "HOW_LIMIT":
+                    raise Refused("DECISION 1.1", f"chunks of {arrived} bytes in the stream of event {event.seq}")
             elif event.WhichOneof("what") == "run_start" and event.run_start.HasField("stdin_stream"):
                 self._stream(event.run_start.stdin_stream, f"the stdin of event {event.seq}")
 

@@ -84,18 +84,18 @@ def _planned(trial, run, what):
 
 
 def _freezes(scene, moment):
-    """The list digest of each input at a moment: of the first such event of no run."""
+    """The list digest of each input at a moment: the first counts."""
     found = {}
     for event in scene.facts.of("freeze"):
-        if event.run == 0 and name_of(event.freeze, "moment") == moment:
+        if name_of(event.freeze, "moment") == moment:
             found.setdefault(event.freeze.input, event.freeze.list_sha256)
     return found
 
 
 def _freeze_differs(scene, moment):
-    """The inputs whose freeze of a moment is missing or not that of BEFORE."""
+    """The inputs frozen BEFORE, and those of them whose freeze of a moment is missing or another."""
     before, after = _freezes(scene, "FREEZE_BEFORE"), _freezes(scene, moment)
-    return before, sorted(name for name in before | after if before.get(name) != after.get(name))
+    return before, sorted(name for name in before if before[name] != after.get(name))
 
 
 def pins(scene):
@@ -117,6 +117,10 @@ def observers(scene):
         seen = {name_of(event.drops, "protocol") for event in run.of("drops")}
         yield from (f"trial {trial.name}: no drop counter of {protocol}"
                     for protocol in ("PROTOCOL_TCP", "PROTOCOL_UDP") if protocol not in seen)
+        yield from (f"trial {trial.name}: no state of {name} right before and after"
+                    for name in TARGETS if not scene.facts.states_around(run, name))
+        yield from (f"trial {trial.name}: no end of {name}" for name in ("STREAM_STDERR", *LINE_STREAMS)
+                    if run.stream(name) is None)
         yield from (f"trial {trial.name}: {role}" for role in trial.roles if not _observed(scene, run, role))
 
 
@@ -217,11 +221,10 @@ def traces(scene):
     for run in trials:
         yield from (f"run {run.number}: {name} changed" for name in TARGETS if facts.changed(run, name))
         for row in run.rows:
-            for copy in row.copies:
-                yield from (f"run {run.number}: a right proof of {effect}" for effect in READS if effect in run.effects
-                            and facts.proof_is_right(run, (copy.role, copy.round), effect, copy.words[effect]))
-    before, differ = _freeze_differs(scene, "FREEZE_AFTER_STRICT")
-    yield from (f"input {name} changed" for name in differ if name in before)
+            yield from (f"run {run.number}: a right proof of {effect}" for effect in READS if effect in run.effects
+                        and facts.proof_is_right(run, (row.role, row.round), effect, row.told[effect]))
+    _, differ = _freeze_differs(scene, "FREEZE_AFTER_STRICT")
+    yield from (f"input {name} changed" for name in differ)
 
 
 def _workspace(run):
@@ -238,8 +241,8 @@ def _workspace(run):
 
 def _leaks(scene, run):
     """The content of a canary in what a strict run said or left."""
-    end = run.ends()
-    canaries = {content for event in scene.facts.of("targets") if end is None or event.seq < end
+    end = run.first("run_exit")
+    canaries = {content for event in scene.facts.of("targets") if end is None or event.seq < end.seq
                 for content in (event.targets.canary_read, event.targets.canary_link) if content}
     if not canaries:
         return
@@ -271,7 +274,7 @@ def ended(scene):
         bound = step.at_ns + scene.oracle.ended_ms * MILLISECOND
         for role in trial.roles:
             identity = run.identities.get(role)
-            if scene.nameless(run, role):
+            if identity is None and not scene.oracle.identities_required:
                 late = [at for _, said, at in _said(run) if said == role and at > bound]
                 if late:
                     yield f"trial {trial.name}: {role} spoke after the bound"

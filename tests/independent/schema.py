@@ -108,7 +108,7 @@ CLASSES = _classes()
 
 
 def varint(raw, at, end):
-    """The number at `at` and the place behind it; NotPlain where it is cut short, too long, or not in its shortest form."""
+    """The number at `at` and the place behind it; NotPlain where it is cut short or not in its shortest form."""
     value = shift = 0
     while True:
         if at >= end:

@@ -96,6 +96,7 @@ class Container(OnDisk):
     def test_what_is_forged_with_fitting_digests_is_refused_for_its_reason(self):
         objects, entry = 24, 48
         blocks = objects + len(OBJECTS) * entry
+        one = objects + sorted(map(packer.sha256, OBJECTS)).index(packer.sha256(b"one")) * entry
         for text, change in (
                 ("FORMAT 4.1: an index of part 2", self.index_entry(1, 8, "<I", 2)),
                 ("FORMAT 1.7: reserved bytes", self.index_entry(1, 20, "<I", 1)),
@@ -103,6 +104,7 @@ class Container(OnDisk):
                 ("FORMAT 4.3: digests do not ascend", self.index_entry(1, objects, "<32s", b"\xff" * 32)),
                 ("FORMAT 1.9: an object of", self.index_entry(1, objects + 32, "<Q", 1 << 41)),
                 ("FORMAT 1.9: a block of", self.index_entry(1, blocks + 12, "<I", 5 << 20)),
+                ("FORMAT 3.3: journal and index do not agree", self.index_entry(1, one + 44, "<I", 1)),
                 ("FORMAT 4.6: a block at", self.index_entry(1, blocks, "<Q", 24)),
                 ("FORMAT 4.6: a block at", self.index_entry(1, blocks, "<Q", 2**64 - 1)),
                 ("FORMAT 3.6: a block has not the digest", self.index_entry(1, blocks + 16, "<B", 1))):

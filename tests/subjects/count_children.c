@@ -35,7 +35,8 @@ int main(void)
         if (child == 0)
             _exit(i);
         signals += child > 0 && sigtimedwait(&mask, NULL, &limit) == SIGCHLD;
-        (void)printf("%d %d\n", waitpid(-1, &status, 0) == child, status);
+        child = waitpid(-1, &status, 0) == child;
+        (void)printf("%d %d\n", child, status);
     }
     (void)printf("signals %d, further children %d\n", signals, waitpid(-1, NULL, WNOHANG) >= 0);
     return 0;

@@ -45,6 +45,25 @@ static int alone(const struct task *task)
     return await(pid);
 }
 
+/* Leaves its session, its control group (where it may) and a process that lives on. */
+static int escape(const struct task *task)
+{
+    static const char *const roots[] = {"/sys/fs/cgroup/unified/cgroup.procs", "/sys/fs/cgroup/cgroup.procs"};
+
+    if (!aside())
+        become(task->rest);
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+        FILE *procs = fopen(roots[i], "we");
+
+        if (procs == NULL)
+            continue;
+        (void)fputs("0\n", procs);
+        (void)fclose(procs);
+    }
+    pause_ms(60000);
+    _exit(0);
+}
+
 static int slow(const struct task *task)
 {
     pause_ms(10000);
@@ -81,6 +100,7 @@ static const struct {
     int (*lie)(const struct task *task);
 } modes[] = {{"honest", NULL},
              {"cases", NULL},
+             {"version", NULL},
              {"reach-tcp", reach_tcp},
              {"reach-udp", reach_udp},
              {"reach-read", reach_read},
@@ -99,6 +119,7 @@ static const struct {
              {"twice", twice},
              {"detach", detach},
              {"alone", alone},
+             {"escape", escape},
              {"slow", slow},
              {"leak-stdout", leak_stdout},
              {"leak-stderr", leak_stderr},

@@ -170,6 +170,12 @@ def _(f):
     repack_archive(f, f.run(*STRICT), lambda members: members[::-1])
 
 
+@go("archive-fits-two-patterns", same=True)
+def _(f):
+    """Named by two patterns, it stands in the claim once."""
+    set_oracle(f, lambda text: text.replace("    archives:\n", '    archives:\n      - {path: "hook-*.tgz"}\n'))
+
+
 @no_go("archive-missing", "useful.archives")
 def _(f):
     f.remove([archive(f, f.run(*STRICT))])

@@ -3,7 +3,7 @@ import pack
 import schema
 from changes import go, incomplete
 from edits import drop_rows, edited, sent, set_oracle, step
-from facts import SCRATCH, event, told_line
+from facts import SCRATCH, STDERR, event, told_line
 
 
 def tree(f):
@@ -164,6 +164,44 @@ def _(f):
     f.remove(f.identities(tree(f), "child"))
 
 
+@incomplete("two-identities-where-optional", "complete.observers")
+def _(f):
+    """Without an identity a role may be, with two it may not; its lines came in time."""
+    set_oracle(f, lambda text: text + "\nidentities: optional\n")
+    first = f.identities(tree(f), "child")[0]
+    second = first.copy()
+    second.what.start_time += 1
+    f.put_after(first, second)
+
+
+@incomplete("target-not-looked-at-before", "complete.observers", "boundary.traces", unbound="target 4")
+def _(f):
+    """The last look at the folder is from before the reset, and shows other contents."""
+    f.remove([f.states(tree(f), schema.TARGET_FOLDER)[0]])
+
+
+@incomplete("target-not-looked-at-after", "complete.observers", "boundary.traces")
+def _(f):
+    """The next look at a canary is from after the reset."""
+    f.remove([f.states(tree(f), schema.TARGET_CANARY_READ)[1]])
+
+
+@incomplete("scratch-end-missing", "complete.observers")
+def _(f):
+    """Nobody says how a role's own copy ended, though nothing was ever in it."""
+    f.remove(f.of("stream_end", f.run("bootstrap", "strict"), stream=SCRATCH["child"]))
+
+
+@incomplete("stderr-end-missing", "complete.observers")
+def _(f):
+    f.remove(f.of("stream_end", tree(f), stream=STDERR))
+
+
+@go("scratch-end-missing-in-baseline", same=True)
+def _(f):
+    f.remove(f.of("stream_end", f.run("bootstrap", "baseline"), stream=SCRATCH["child"]))
+
+
 # ---- complete.controls ----
 
 def before(f):
@@ -211,6 +249,14 @@ def _(f):
     line = f"EXHIBIT1 write {f.nonce(run, 'child')} child 1\n".encode()
     assert line in content
     edited(f, after).content_sha256 = f.hold(content.replace(line, line.swapcase()))
+
+
+@incomplete("control-write-without-line-break", "complete.controls")
+def _(f):
+    """The last line in the write target is none without its line break."""
+    after = edited(f, f.states(before(f), schema.TARGET_WRITE)[1])
+    after.content_sha256 = f.hold(f.objects[after.content_sha256][:-1])
+    after.size_bytes -= 1
 
 
 @incomplete("control-read-proof-wrong", "complete.controls")

@@ -142,6 +142,22 @@ def _(f):
     f.add_chunk(tree(f), STDOUT, lines, f.place(chunk) + 1)
 
 
+@incomplete("proof-in-a-later-copy", "complete.outcomes")
+def _(f):
+    """A right proof in the copy that is not the first: contested, and no proof counts."""
+    line = f.row(tree(f), "child")
+    proven = told_line(line, "read", "ok:" + f.proof(tree(f), "read", "child"))
+    f.replace(tree(f), SCRATCH["child"], line, proven)
+
+
+@incomplete("proof-in-the-first-copy", "complete.outcomes", "boundary.attempts", "boundary.traces")
+def _(f):
+    """A right proof in the first copy: that attempt reached, the others of the row are contested."""
+    line = f.row(tree(f), "child")
+    proven = told_line(line, "read", "ok:" + f.proof(tree(f), "read", "child"))
+    f.replace(tree(f), STDOUT, line, proven)
+
+
 # ---- networks ----
 
 def network(f, role, private=True, routes=0):
@@ -160,6 +176,16 @@ def network(f, role, private=True, routes=0):
 def _(f):
     """Nobody listens on a loopback of its own: a denial, for there is no way out."""
     network(f, "child")
+    f.tell(tree(f), "child", "tcp", "errno:111")
+
+
+@go("route-seen-later")
+def _(f):
+    """The first event of an identity says what its network is."""
+    network(f, "child")
+    later = f.identities(tree(f), "child")[0].copy()
+    later.what.routes_beyond_loopback = 2
+    f.put_after(f.identities(tree(f), "child")[0], later)
     f.tell(tree(f), "child", "tcp", "errno:111")
 
 

@@ -10,6 +10,13 @@ def tree(f):
     return f.run("tree", "strict")
 
 
+def again(fact):
+    """A copy that takes the time of the fact before it."""
+    copy = fact.copy()
+    copy.event.at_ns = 0
+    return copy
+
+
 # ---- complete.recording ----
 
 @incomplete("recording-end-missing", "complete.recording")
@@ -91,6 +98,13 @@ def _(f):
     edited(f, step(f, tree(f))).index = 2
 
 
+@incomplete("step-told-twice", "complete.recording")
+def _(f):
+    """The same step once more, and later: the first of one index counts, but it was not planned twice."""
+    first = step(f, tree(f))
+    f.put_before(f.one("all_gone", tree(f)), again(first))
+
+
 @incomplete("case-never-started", "complete.recording", "useful.contract")
 def _(f):
     """The strict run of a case could not be started."""
@@ -100,9 +114,9 @@ def _(f):
     f.put_after(start, event("spawn_failed", run, stage="exec", errno_value=2))
 
 
-@incomplete("case-exit-unseen", "complete.recording", "complete.baseline")
+@incomplete("case-exit-unseen", "complete.recording", "complete.baseline", "complete.cleanup")
 def _(f):
-    """Nobody saw how a case ended in baseline."""
+    """Nobody saw how a case ended in baseline, so no AllGone comes after that."""
     f.remove(f.of("run_exit", f.run("suite", "baseline")))
 
 
@@ -159,6 +173,31 @@ def _(f):
     f.remove(f.of("freeze", moment=schema.FREEZE_AFTER_BASELINE))
 
 
+@incomplete("freeze-told-twice", "complete.pins")
+def _(f):
+    """Of two freezes of one moment the first counts: here the one that differs."""
+    right = f.one("freeze", moment=schema.FREEZE_AFTER_BASELINE)
+    other = right.copy()
+    other.what.list_sha256 = other_list(f, right.what.list_sha256)
+    f.put_before(right, other)
+
+
+@go("freeze-told-again", same=True)
+def _(f):
+    """... and here the right one."""
+    right = f.one("freeze", moment=schema.FREEZE_AFTER_BASELINE)
+    other = right.copy()
+    other.what.list_sha256 = other_list(f, right.what.list_sha256)
+    f.put_after(right, other)
+
+
+@go("freeze-of-a-run-told-as-the-sources", same=True)
+def _(f):
+    """It is not the first of its moment, and a baseline run's own freeze is asked for by no rule."""
+    edited(f, f.one("freeze", f.run("syntax", "baseline"), moment=schema.FREEZE_RUN_BEFORE)).moment = \
+        schema.FREEZE_BEFORE
+
+
 @incomplete("nothing-frozen", "complete.pins")
 def _(f):
     """Without any freeze of a source there is nothing that could have stayed the same."""
@@ -181,6 +220,12 @@ def _(f):
 def _(f):
     """Nobody looked whether a case's processes were gone."""
     f.remove(f.of("all_gone", f.run("syntax", "strict")))
+
+
+@incomplete("launcher-exit-unseen", "complete.cleanup")
+def _(f):
+    """complete.recording does not ask for the launcher's own run; that it ended is asked for here."""
+    f.remove(f.of("run_exit", f.run("launcher", "strict")))
 
 
 @incomplete("all-gone-before-exit", "complete.cleanup")

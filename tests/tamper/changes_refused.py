@@ -204,6 +204,42 @@ def _(f):
     f.remove([f.one("run_start", f.run("syntax", "strict"))])
 
 
+def probe_of(f, name="tree"):
+    return edited(f, f.one("run_start", f.run(name, "strict"))).probe
+
+
+@refused("trial-without-assignment", "assignment|nonce")
+def _(f):
+    edited(f, f.one("run_start", tree(f))).ClearField("probe")
+
+
+@refused("case-with-assignment", "assignment|probe")
+def _(f):
+    probe = f.start(tree(f)).probe
+    edited(f, f.one("run_start", f.run("syntax", "strict"))).probe.CopyFrom(probe)
+
+
+@refused("roles-out-of-order", "roles are not in")
+def _(f):
+    probe = probe_of(f)
+    probe.roles[0].role, probe.roles[1].role = schema.ROLE_CHILD, schema.ROLE_PARENT
+
+
+@refused("no-rounds", "0 rounds")
+def _(f):
+    probe_of(f).roles[1].rounds = 0
+
+
+@refused("too-many-rounds", "1001 rounds")
+def _(f):
+    probe_of(f).roles[2].rounds = 1001
+
+
+@refused("unknown-effect", "effect")
+def _(f):
+    probe_of(f).effects.append("fly")
+
+
 @refused("recording-start-missing", "first")
 def _(f):
     f.remove([f.one("recording_start")])

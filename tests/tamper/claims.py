@@ -51,3 +51,17 @@ def comparable(told):
 
 def failing(told):
     return {rule["rule"] for rule in told["rules"] if not rule["holds"]}
+
+
+def differences(one, other):
+    """Where two claims (as JSON) say different things, as texts."""
+    left, right, found = comparable(one), comparable(other), []
+    for name in left:
+        if left[name] == right[name]:
+            continue
+        if isinstance(left[name], list) and len(left[name]) == len(right[name]):
+            pairs = [f"{a} / {b}" for a, b in zip(left[name], right[name]) if a != b]
+            found.append(f"{name}: {'; '.join(pairs)}"[:400])
+        else:
+            found.append(f"{name}: {left[name]} / {right[name]}"[:400])
+    return found

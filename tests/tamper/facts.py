@@ -199,6 +199,11 @@ class Facts:
         return ([fact for fact in mine if self.place(fact) < start][-1],
                 [fact for fact in mine if self.place(fact) > end][0])
 
+    def times_ascend(self):
+        """Whether no fact is earlier than the one before it (FORMAT 7.2)."""
+        times = [fact.event.at_ns for fact in self.facts]
+        return times == sorted(times)
+
     # ---- editing ----
 
     def edit(self, fact):

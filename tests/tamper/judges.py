@@ -1,4 +1,4 @@
-"""exhibit-replay and exhibit-verify, run on a bundle for a test."""
+"""exhibit-replay, exhibit-verify and the recorder's own judge, run on a bundle for a test."""
 import dataclasses
 import json
 import pathlib
@@ -44,6 +44,13 @@ class Judges:
         told = json.loads(done.stdout)
         return Said(done.returncode, told["claim"], "\n".join([*told["findings"], done.stderr]), told["verdict"])
 
+    def record(self, path):
+        """The recorder's judge, fed with the bundle's facts. It has no receipt before it: only whole recordings."""
+        done = shell(self.build / "bin" / "rejudge", path)
+        return Said(done.returncode, json.loads(done.stdout) if done.returncode == 0 else None, done.stderr)
+
     def verify_text(self, path):
+        """Its exit code, and what it prints for people of findings and decision."""
         done = shell(self.build / "bin" / "exhibit-verify", path)
-        return done.returncode, done.stdout + done.stderr
+        return done.returncode, "\n".join(line for line in done.stdout.splitlines()
+                                          if line.startswith(("refuted:", "decision:")))

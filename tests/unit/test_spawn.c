@@ -55,7 +55,7 @@ static int finish(struct spawned *spawned, char *output, size_t room)
 
 static void a_command_gets_its_environment_alone_and_leads_its_group(void **state)
 {
-    char *argv[] = {"sh", "-c", "env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD=; cut -d' ' -f1,5,6 /proc/$$/stat",
+    char *argv[] = {"/bin/sh", "-c", "env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD=; cut -d' ' -f1,5,6 /proc/$$/stat",
                     NULL};
     char *environment[] = {"PATH=/usr/bin:/bin", "ONLY=this", NULL};
     struct spawned spawned = start(argv, environment);

@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""Awkward machines: namespaces, an ordinary user, no control groups, storms of processes, full disks, small limits, and
+the end of the recorder itself.
+
+usage: machines.py BUILD SOURCE
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import time
+import unittest
+
+import hostile
+from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, FOR_TREE, GROUP, ROOT, TREE, Facts, Place, claim_of, failing, met, shell,
+                     subject)
+
+USER = 65534
+AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--"]
+LANDLOCK = {"use": "landlock"}
+NO_GO = ["cancel.ended"]  # what landlock alone does not hold, on any machine
+FINE = {"fine": ({"command": ["{tools}/exhibit-probe", "nothing"]}, {"exit": 0})}
+NOISE = {"noise": (shell("head -c 8000000 /dev/urandom"), {"exit": 0})}
+STORM = {"storm": ({"command": [subject("storm"), "10000"]}, {"exit": 0, "stdout": {"equals": "10000\n"}})}
+
+
+def inside(script):
+    """Words of a shell that prepares something and then runs the rest of the words."""
+    return ["sh", "-c", script + '; exec "$@"', "--"]
+
+
+def tree(name, **more):
+    return Place(name, FINE, TREE, FOR_TREE, LANDLOCK, **more)
+
+
+def for_user(place):
+    """Gives the place to an ordinary user; the words of a recording with a toolkit that this user can reach."""
+    toolkit = ROOT / "toolkit"
+    if not toolkit.exists():
+        (toolkit / "share" / "exhibit").mkdir(parents=True)
+        (toolkit / "bin").mkdir()
+        for program in ("exhibit-record", "exhibit-probe", "exhibit-confine", "storm"):
+            shutil.copy2(hostile.BUILD / "bin" / program, toolkit / "bin" / program)
+        shutil.copytree(hostile.SOURCE / "candidates", toolkit / "share" / "exhibit" / "candidates")
+    for path in (place.folder, place.folder / "work"):
+        os.chown(path, USER, USER)
+    return place.words(program=toolkit / "bin" / "exhibit-record")
+
+
+def cgroup2_points():
+    lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
+    return [words[4] for words in lines if words[words.index("-") + 1] == "cgroup2"]
+
+
+def lo_up():
+    """Words of Python that bring the loopback up, where there may be no program for it."""
+    return ("import fcntl,os,socket,struct,sys;s=socket.socket();"
+            "fcntl.ioctl(s,0x8914,struct.pack('16sH14x',b'lo',1|64));s.close();os.execvp(sys.argv[1],sys.argv[1:])")
+
+
+def setUpModule():
+    global PLACES, HELD_UP
+    launcher = ROOT / "storming"
+    launcher.write_text('#!/bin/sh\n"$1" 10000 >/dev/null &\nshift\nexec "$@"\n')
+    launcher.chmod(0o755)
+    hides = " && ".join(f"umount -l {point}" for point in cgroup2_points()) or "true"
+    hydra = {"hydra": ({"command": [subject("hydra"), "1000"]}, {"exit": 0}),
+             "quick-hydra": ({"command": [subject("hydra"), "0"]}, {"exit": 0})}
+
+    def storming(name, program):
+        candidate = {"name": "storming", "argv": [str(launcher), program, "{command}"]}
+        return Place(name, {}, BOOTSTRAP, FOR_BOOTSTRAP, candidate)
+
+    PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "user", "no-control-group")}
+    PLACES.update(hydra=Place("hydra", hydra), storm=Place("storm", STORM),
+                  **{"storm-in-trial": storming("storm-in-trial", subject("storm")),
+                     "storm-of-user": storming("storm-of-user", str(ROOT / "toolkit" / "bin" / "storm"))})
+    hostile.record_all([
+        PLACES["plain"],
+        (PLACES["pid-namespace"], {"before": ["unshare", "--pid", "--fork", "--mount-proc"]}),
+        (PLACES["net-namespace"], {"before": ["unshare", "--net", "/usr/bin/python3", "-c", lo_up()]}),
+        (PLACES["user"], {"before": AS_USER, "words": for_user(PLACES["user"])}),
+        (PLACES["no-control-group"], {"before": ["unshare", "-m", *inside(hides)]}),
+        (PLACES["hydra"], {"before": ["unshare", "-m", *inside(hides)]}),
+    ])
+    hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"]], 1)
+    HELD_UP = held_up(PLACES["storm-of-user"])
+
+
+def held_up(place):
+    """Makes a user's recording that is stopped for a while when a storm rages beside the probe. Returns whether it was."""
+    process = place.start(for_user(place), AS_USER)
+    held = False
+    while process.poll() is None and not held:
+        found = " ".join(hostile.processes().values())
+        held = "storm 10000" in found and "exhibit-probe run parent" in found
+        time.sleep(0.01)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=60)
+    place.done = hostile.Done(process.returncode, out.decode(), err.decode(), 0, place.bundle)
+    return held
+
+
+def tearDownModule():
+    found = hostile.leftovers()
+    assert not found, found
+
+
+class Decisions(unittest.TestCase):
+    """The decision is the same wherever it is measured, or the receipt says what could not be."""
+
+    def decides(self, name):
+        place = PLACES[name]
+        self.assertEqual(place.done.code, 0, place.done)
+        claim = claim_of(place.bundle)
+        self.assertEqual(failing(claim), NO_GO)
+        self.assertEqual(hostile.verified(place.bundle)[0], 0)
+        return Facts(place.bundle).start
+
+    def source(self, start):
+        return hostile.name_of(start, "process_observer")
+
+    def test_on_a_plain_machine(self):
+        start = self.decides("plain")
+        if os.geteuid() == 0:
+            self.assertEqual((self.source(start), start.process_observer_note), ("SOURCE_PROCESS_EVENTS", ""))
+        self.assertEqual(start.control_group, GROUP is not None)
+
+    def test_in_a_pid_namespace_of_our_own_events_are_a_strangers_and_snapshots_are_used(self):
+        start = self.decides("pid-namespace")
+        self.assertEqual(self.source(start), "SOURCE_SNAPSHOT")
+        self.assertEqual(start.process_observer_note, "process events do not show this process's own children")
+
+    def test_in_a_network_namespace_of_our_own_there_are_no_events_and_snapshots_are_used(self):
+        start = self.decides("net-namespace")
+        self.assertEqual(self.source(start), "SOURCE_SNAPSHOT")
+        self.assertRegex(start.process_observer_note, "^the kernel refuses process events: Connection refused$")
+
+    def test_as_an_ordinary_user(self):
+        start = self.decides("user")
+        self.assertEqual((start.host.uid, start.host.capabilities_effective, start.control_group), (USER, 0, False))
+        if self.source(start) == "SOURCE_SNAPSHOT":
+            self.assertRegex(start.process_observer_note, "^the kernel refuses process events: ")
+
+    def test_without_a_control_group(self):
+        self.assertFalse(self.decides("no-control-group").control_group)
+
+    def test_the_receipt_shows_the_snapshots_to_whoever_verifies(self):
+        for name in ("pid-namespace", "net-namespace"):
+            self.assertIn("snapshots", hostile.run("exhibit-verify", PLACES[name].bundle).stdout)
+
+
+class Storms(unittest.TestCase):
+    def forks(self, facts, run):
+        seen = {what.pid for _, what in facts.all("process_fork", run)}
+        ended = [what.pid for _, what in facts.all("process_exit", run) if what.exit_status == 3]
+        return len(facts.all("process_fork", run)), len(ended), set(ended) <= seen
+
+    def test_what_is_never_there_when_one_looks_is_ended_without_a_control_group_too(self):
+        facts = Facts(PLACES["hydra"].bundle)
+        self.assertFalse(facts.start.control_group)
+        for name in ("hydra", "quick-hydra"):
+            for mode in ("baseline", "strict"):
+                self.assertEqual(facts.one("all_gone", (name, mode))[1].remaining, 0, (name, mode))
+        self.assertEqual(met(claim_of(PLACES["hydra"].bundle), "strict"), {"hydra": True, "quick-hydra": True})
+
+    def test_of_ten_thousand_forks_in_a_case_none_is_missed_or_the_loss_is_told(self):
+        facts = Facts(PLACES["storm"].bundle)
+        self.assertEqual(set(met(claim_of(PLACES["storm"].bundle), "strict").values()), {True})
+        if hostile.name_of(facts.start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+            self.skipTest("no process events here")
+        for mode in ("baseline", "strict"):
+            if not facts.all("lost", ("storm", mode)):
+                self.assertEqual(self.forks(facts, ("storm", mode)), (10001, 10000, True))
+
+    def told_or_whole(self, place):
+        facts, claim = Facts(place.bundle), claim_of(place.bundle)
+        run = ("bootstrap", "strict")
+        if facts.all("lost", run):
+            self.assertEqual(place.done.code, 3, place.done)
+            self.assertIn("complete.observers", failing(claim))
+            self.assertEqual(hostile.verified(place.bundle)[0], 3)
+            return "told"
+        self.assertEqual(place.done.code, 0, place.done)
+        forks, ended, fit = self.forks(facts, run)
+        self.assertTrue(forks > 10000 and ended == 10000 and fit, (forks, ended, fit))
+        return "whole"
+
+    def test_of_ten_thousand_forks_beside_a_probe_none_is_missed_or_the_decision_is_incomplete(self):
+        if hostile.name_of(Facts(PLACES["storm-in-trial"].bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+            self.skipTest("no process events here")
+        self.told_or_whole(PLACES["storm-in-trial"])
+
+    def test_a_user_whose_socket_has_little_room_is_told_of_the_loss(self):
+        place = PLACES["storm-of-user"]
+        if hostile.name_of(Facts(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+            self.skipTest("no process events for users here")
+        self.assertTrue(HELD_UP, "the recorder was held up while the storm was beside the probe")
+        self.assertEqual(self.told_or_whole(place), "told")
+
+
+class Limits(unittest.TestCase):
+    """What the machine has not enough of is one clear line and exit 5; nothing is left."""
+
+    def refused(self, place, text, before=(), words=None):
+        done = place.record(before=before, words=words)
+        self.assertEqual((done.code, done.err.count("\n")), (5, 1), done)
+        self.assertRegex(done.err, "^exhibit-record: .*" + text)
+        self.assertEqual([path.name for path in place.folder.iterdir() if "exhibit" in path.name], [])
+        self.assertEqual(list((place.folder / "work").iterdir()), [])
+        self.assertEqual(hostile.leftovers(), [])
+        return done
+
+    def small(self, folder, size):
+        return ["unshare", "-m", "sh", "-c", f'mount -t tmpfs -o size={size} none {folder} || exit 99; "$@"; code=$?; '
+                f'ls -A {folder}; exit $code', "--"]
+
+    def test_a_full_disk_for_the_bundle(self):
+        place = Place("full-output", NOISE)
+        (place.folder / "out").mkdir()
+        place.bundle = place.folder / "out" / "it.exhibit"
+        done = self.refused(place, "No space left on device", self.small(place.folder / "out", "1m"))
+        self.assertEqual(done.out, "", "a temporary file stays")
+
+    def test_a_full_disk_for_the_copies(self):
+        place = Place("full-work", FINE)
+        done = self.refused(place, "No space left on device", self.small(place.folder / "work", "64k"))
+        self.assertEqual(done.out, "", "something of the work folder stays")
+
+    def test_a_limit_of_file_sizes(self):
+        self.refused(Place("file-size", NOISE), "File too large", ["prlimit", "--fsize=2500000:2500000"])
+
+    def test_few_descriptors(self):
+        for count in (8, 16, 32, 256, 1023):
+            self.refused(Place(f"files-{count}", FINE), f"at most {count} files may be open at once",
+                         ["prlimit", f"--nofile={count}:{count}"])
+
+    def test_a_small_soft_limit_of_descriptors_is_raised_for_the_recorder_and_not_for_the_commands(self):
+        place = Place("soft", {"limit": (shell("ulimit -Sn; ulimit -Hn"), {"stdout": {"equals": "32\n4096\n"}})})
+        done = place.record(before=["prlimit", "--nofile=32:4096"])
+        self.assertEqual(done.code, 3, done)
+        self.assertEqual(set(met(claim_of(place.bundle), "strict").values()), {True})
+
+    def test_no_room_for_another_process(self):
+        place = Place("processes", FINE)
+        self.refused(place, "start a process: Resource temporarily unavailable", [*AS_USER, "prlimit", "--nproc=1:1"],
+                     for_user(place))
+
+    def test_no_room_for_a_whole_tree_leaves_no_orphan(self):
+        group = pathlib.Path("/sys/fs/cgroup/pids") / ROOT.name
+        try:
+            group.mkdir()
+        except OSError:
+            self.skipTest("no control group that limits processes")
+        try:
+            (group / "pids.max").write_text("4")
+            place = Place("few-processes", {}, TREE, FOR_TREE, LANDLOCK)
+            done = place.record(before=inside(f"echo $$ >{group}/cgroup.procs"))
+            self.assertEqual(hostile.leftovers(), [])
+            self.assertEqual(done.code, 3, done)
+            self.assertIn("complete.controls", failing(claim_of(place.bundle)))
+        finally:
+            time.sleep(0.1)
+            group.rmdir()
+
+
+class Ended(unittest.TestCase):
+    """The recorder is ended while it measures."""
+
+    def begun(self, place, sign, **more):
+        """Starts a recording and waits until a process whose argv has `sign` is there."""
+        process = place.start(**more)
+        deadline = time.monotonic() + 20
+        while not [argv for argv in hostile.processes().values() if sign in argv and str(place.folder) in argv]:
+            self.assertLess(time.monotonic(), deadline, "nothing began")
+            self.assertIsNone(process.poll(), "it ended by itself")
+            time.sleep(0.02)
+        return process
+
+    def interrupted(self, place, number, sign):
+        process = self.begun(place, sign)
+        began = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+        self.assertLess(time.monotonic() - began, 2)
+        self.assertEqual(hostile.leftovers(), [])
+        self.assertEqual(process.returncode, 3, err)
+        self.assertEqual(err.decode(), f"exhibit-record: interrupted; {place.bundle} says partial\n")
+        self.assertEqual(out.decode().splitlines()[-1], "decision: INCOMPLETE")
+        code, verdict = hostile.verified(place.bundle)
+        self.assertEqual((code, verdict["verdict"]), (3, "verified"))
+        facts = Facts(place.bundle)
+        self.assertTrue(facts.bundle.receipt.partial)
+        self.assertEqual(facts.all("recording_end"), [])
+        self.assertEqual([hostile.name_of(what, "reason") for _, what in facts.all("cleanup")], ["REASON_INTERRUPT"])
+        self.assertEqual(facts.all("all_gone")[-1][1].remaining, 0)
+        self.assertIn("complete.recording", failing(claim_of(place.bundle)))
+
+    def test_by_ctrl_c_in_the_middle_of_a_trial_of_which_all_is_ended(self):
+        self.interrupted(Place("interrupt", {}, TREE, FOR_TREE), signal.SIGINT, "exhibit-probe run grandchild")
+
+    def test_by_term_in_the_middle_of_a_case_with_descendants_elsewhere(self):
+        script = "setsid sh -c 'trap \"\" TERM HUP; sleep 301' {scratch}/descendant & sleep 300"
+        self.interrupted(Place("term", {"endless": (shell(script), {"exit": 0})}), signal.SIGTERM, "descendant")
+
+    def test_by_hang_up_and_by_quit_as_well(self):
+        for name in ("HUP", "QUIT"):
+            self.interrupted(Place(f"by-{name.lower()}", {"endless": (shell("sleep 300; : {scratch}"), {"exit": 0})}),
+                             getattr(signal, "SIG" + name), "sleep 300;")
+
+    def test_by_kill_after_which_the_probes_end_themselves_and_files_stay_as_described(self):
+        place = Place("killed", {}, TREE, FOR_TREE)
+        process = self.begun(place, "exhibit-probe run grandchild")
+        process.kill()
+        process.communicate()
+        self.assertTrue(hostile.processes())
+        deadline = time.monotonic() + 5
+        while hostile.processes() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(hostile.processes(), {})
+        self.assertFalse(place.bundle.exists())
+        partial = [path for path in place.folder.iterdir() if re.match(r"\.it\.exhibit\.partial-[0-9a-f]{16}$", path.name)]
+        self.assertEqual(len(partial), 1)
+        self.assertEqual(hostile.run("exhibit-verify", partial[0]).returncode, 1)
+        work = list((place.folder / "work").iterdir())
+        self.assertEqual([bool(re.match("exhibit-[A-Za-z0-9]{6}$", path.name)) for path in work], [True])
+        groups = [path for path in GROUP.iterdir() if path.is_dir()] if GROUP else []
+        for path in groups:
+            self.assertRegex(path.name, "^exhibit-[0-9a-f]{16}-[0-9]+$")
+            path.rmdir()
+        shutil.rmtree(work[0])
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")

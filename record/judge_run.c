@@ -98,14 +98,17 @@ static int probe_copy(struct judge_run *run, const Exhibit__ProbeAssignment *pro
     for (size_t i = 0; i < probe->n_ending; i++)
         run->plan_steps[i] = *probe->ending[i]; /* numbers alone */
     run->plan_step_count = probe->n_ending;
+    if (probe->nonce.len != NONCE_BYTES)
+        return 0;
+    for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++)
+        role_nonce(probe->nonce.data, role, run->roles[role].nonce);
     for (size_t i = 0; i < probe->n_roles; i++) {
         Exhibit__Role role = probe->roles[i]->role;
 
-        if (role < 1 || role >= JUDGE_ROLES || probe->nonce.len != NONCE_BYTES)
+        if (role < 1 || role >= JUDGE_ROLES)
             continue;
         run->roles[role].listed = true;
         run->roles[role].rounds = probe->roles[i]->rounds;
-        role_nonce(probe->nonce.data, role, run->roles[role].nonce);
     }
     return 0;
 }
@@ -189,7 +192,7 @@ static void identity_take(const struct judge *judge, struct judge_run *run, cons
     for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++) {
         struct judge_role *known = &run->roles[role];
 
-        if (!known->listed || !argv_is_own(run, role, identity))
+        if (known->nonce[0] == 0 || !argv_is_own(run, role, identity))
             continue;
         if (known->seen) {
             bool same = identity->pid == known->pid && identity->start_time == known->start_time;

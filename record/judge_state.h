@@ -50,7 +50,7 @@ struct judge_line {
 struct judge_role {
     bool listed; /* in probe.roles */
     uint32_t rounds;
-    char nonce[2 * NONCE_BYTES + 1];
+    char nonce[2 * NONCE_BYTES + 1]; /* empty in a run that is no trial */
     bool seen;
     bool ambiguous; /* two identities: none */
     uint32_t pid;

@@ -201,7 +201,7 @@ static int snapshot(struct observer *observer, struct err *err)
     if (code == 0)
         code = descendants_add(observer, &census, err);
     census_done(&census);
-    return code < 0 ? code : sweep(observer, err);
+    return code < 0 ? code : sweep(observer, true, err);
 }
 
 /*

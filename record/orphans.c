@@ -1,6 +1,7 @@
 #include "record/orphans.h"
 
 #include "base/cleanup.h"
+#include "record/census.h"
 #include "record/proc.h"
 
 #include <signal.h>
@@ -12,12 +13,11 @@
 #define TRIES 200
 
 /* A child of ours keeps its number until we wait for it: the descriptor is of the process that we looked at. */
-static void child_kill(void *context, pid_t pid)
+static void child_kill(pid_t pid)
 {
     struct proc_stat stat;
     AUTO_FD int fd = -1;
 
-    (void)context;
     if (!proc_stat_read(pid, &stat) || stat.parent_pid != (uint32_t)getpid())
         return;
     fd = (int)syscall(SYS_pidfd_open, pid, 0u);
@@ -25,10 +25,21 @@ static void child_kill(void *context, pid_t pid)
         (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0u);
 }
 
+static void children_kill(void)
+{
+    struct census census = {0};
+    struct err err;
+
+    if (census_take(&census, &err) == 0)
+        for (size_t i = 0; i < census.count; i++)
+            if (census.items[i].parent == getpid())
+                child_kill(census.items[i].pid);
+    census_done(&census);
+}
+
 void orphans_end(void)
 {
     static const struct timespec pause = {.tv_nsec = 10000000};
-    struct err err;
 
     for (int i = 0; i < TRIES; i++) {
         pid_t ended;
@@ -38,7 +49,7 @@ void orphans_end(void)
         while (ended > 0);
         if (ended < 0) /* no child is left */
             return;
-        (void)proc_each(child_kill, NULL, &err);
+        children_kill();
         (void)nanosleep(&pause, NULL);
     }
 }

@@ -15,12 +15,13 @@ import sys
 import tempfile
 import unittest
 
+from container import FOOTER, HEADER, INDEX_HEAD, RECORD, indexes, parts, put, reseal, u32, u64
+
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
 STRACE = None if SANITIZED else shutil.which("strace")
 JUDGES = ("exhibit-verify", "exhibit-replay")
 BLOCK_MAX = 4210688
-HEADER, FOOTER, INDEX_HEAD, RECORD = 24, 208, 24, 48
 NOBODY = 65534
 
 PLAN = """version: 1
@@ -65,59 +66,6 @@ def ask(judge, *words, before=(), **more):
 def ask_of(judge, content, *words, **more):
     BAD.write_bytes(content)
     return ask(judge, BAD, *words, **more)
-
-
-# ---- the container, as docs/FORMAT.md sections 1 to 5 have it ----
-
-def u32(content, at):
-    return struct.unpack_from("<I", content, at)[0]
-
-
-def u64(content, at):
-    return struct.unpack_from("<Q", content, at)[0]
-
-
-def put(content, at, form, *values):
-    changed = bytearray(content)
-    struct.pack_into("<" + form, changed, at, *values)
-    return bytes(changed)
-
-
-def indexes(content):
-    """Position and size of the two indexes."""
-    footer = len(content) - FOOTER
-    return [(u64(content, footer + at), u64(content, footer + at + 8)) for at in (8, 56)]
-
-
-def parts(content):
-    """Name, position and size of each part."""
-    blocks = {}
-    for part, (at, _) in enumerate(indexes(content), 1):
-        objects, count = u32(content, at + 12), u32(content, at + 16)
-        for record in range(count):
-            place = at + INDEX_HEAD + RECORD * (objects + record)
-            blocks[u64(content, place)] = (f"block of part {part}", u32(content, place + 8))
-    found, at = [("header", 0, HEADER)], HEADER
-    while at < indexes(content)[0][0]:
-        found.append(("journal", at, u32(content, at + 4) + 8))
-        at += found[-1][2]
-        found.append((blocks[at][0], at, blocks[at][1]))
-        at += found[-1][2]
-    (first, first_bytes), (second, second_bytes) = indexes(content)
-    return found + [("observations index", first, first_bytes), ("inputs index", second, second_bytes),
-                    ("footer", len(content) - FOOTER, FOOTER)]
-
-
-def reseal(content):
-    """Makes the digests of the indexes in the footer, and the footer's own, right again."""
-    footer = len(content) - FOOTER
-    for at in (8, 56):
-        place, size = u64(content, footer + at), u64(content, footer + at + 8)
-        if place + size <= len(content):
-            digest = hashlib.sha256(content[place:place + size]).digest()
-            content = content[:footer + at + 16] + digest + content[footer + at + 48:]
-    digest = hashlib.sha256(content[footer:footer + 168]).digest()
-    return content[:footer + 168] + digest + content[footer + 200:]
 
 
 def range_in(text):

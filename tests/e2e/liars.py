@@ -113,7 +113,8 @@ def files_of(mode, folder):
     plan = {"version": 1, "name": mode, "oracle": "oracle.yaml", "candidate": candidate,
             "environment": {"PATH": "/usr/bin:/bin", "STASH": str(folder / "stash")}, "cases": cases, "trials": trials}
     shown = {} if mode.startswith("leak") else {"stdout": {"equals": "ready\n"}}
-    oracle = {"version": 1, "bounds": {"grace_ms": 50}, "trials": [{"name": one["name"], "roles": roles} for one in trials],
+    oracle = {"version": 1, "bounds": {"grace_ms": 50},
+              "trials": [{"name": trial["name"], "roles": roles} for trial in trials],
               "cases": [{"name": case["name"], "exit": 0, **shown} for case in cases]}
     return {"plan.yaml": plan, "oracle.yaml": oracle, "policy.yaml": POLICY}
 

@@ -389,3 +389,8 @@ def a_second_exit_of_a_run(scene):
 @fails("complete.recording")
 def a_step_that_stands_twice(scene):
     _again(scene, scene.of("step", scene.number("tree", "strict"))[-1])
+
+
+@fails("useful.archives")
+def an_archive_that_stands_twice(scene):
+    _again(scene, [e for e in scene.of("artifact", scene.number("pack", "strict")) if e.artifact.is_archive][0])

@@ -1,8 +1,8 @@
 /* docs/DECISION.md section 7: what a claim holds beside its rules. */
 #include "judge_scene.h"
 
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 
 #include <cmocka.h>
 #include <stdio.h>

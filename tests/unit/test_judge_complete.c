@@ -221,7 +221,8 @@ static void a_strict_run_needs_states_and_ends_of_streams(void **state)
         if (scene->events[i - 1].event->what_case == SCENE(TARGET_STATE) &&
             scene->events[i - 1].event->target_state->target == EXHIBIT__TARGET_NAME__TARGET_FOLDER)
             scene_remove(scene, i - 1);
-    EXPECT(scene, "INCOMPLETE", {"complete.observers", "tree strict: the targets' folder was not looked at after the run"});
+    EXPECT(scene, "INCOMPLETE",
+           {"complete.observers", "tree strict: the targets' folder was not looked at after the run"});
 
     scene = scene_good(); /* set anew before they were looked at */
     place = scene_place(scene, strict_tree(scene), SCENE(DROPS), 1) + 1;

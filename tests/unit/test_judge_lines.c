@@ -1,8 +1,8 @@
 /* docs/DECISION.md section 2: what is a row, what is a try, and which bytes are neither. */
 #include "judge_scene.h"
 
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 
 #include <cmocka.h>
 #include <stdio.h>
@@ -46,27 +46,26 @@ static uint32_t rows_with(Exhibit__StreamName stream, const char *text)
 static void a_row_is_a_line_of_exactly_its_form(void **state)
 {
     static const char *const rows[] = {
-        "EXHIBIT1 row NONCE grandchild 5 " TOLD "\n",
-        "x\n\nEXHIBIT1 row NONCE grandchild 5 " TOLD "\nx",
+        "EXHIBIT1 row NONCE grandchild 5 " TOLD "\n", "x\n\nEXHIBIT1 row NONCE grandchild 5 " TOLD "\nx",
         "EXHIBIT1 row NONCE grandchild 3 read=timeout read-link=signal:64 write=ok tcp=errno:4095 udp=signal:1\n",
         "EXHIBIT1 row NONCE grandchild 4 "
         "read=ok:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff read-link=errno:1 write=ok tcp=ok "
         "udp=ok\n"};
     static const char *const others[] = {
-        "EXHIBIT1 row NONCE grandchild 5 " TOLD,         /* no end */
-        "EXHIBIT1 row NONCE grandchild 5 " TOLD " \n",   /* a space more */
-        " EXHIBIT1 row NONCE grandchild 5 " TOLD "\n",   /* */
-        "EXHIBIT1  row NONCE grandchild 5 " TOLD "\n",   /* */
-        "EXHIBIT1 row NONCE grandchild 5 " TOLD "\r\n",  /* */
-        "EXHIBIT1 row NONCE grandchild 5 " TOLD " x\n",  /* a word more */
-        "EXHIBIT2 row NONCE grandchild 5 " TOLD "\n",    /* */
-        "EXHIBIT1 Row NONCE grandchild 5 " TOLD "\n",    /* */
-        "EXHIBIT1 row NONCE0 grandchild 5 " TOLD "\n",   /* */
-        "EXHIBIT1 row NONCE child 1 " TOLD "\n",         /* another's nonce */
-        "EXHIBIT1 row NONCE grandchild 0 " TOLD "\n",    /* */
-        "EXHIBIT1 row NONCE grandchild 6 " TOLD "\n",    /* not planned */
-        "EXHIBIT1 row NONCE grandchild 05 " TOLD "\n",   /* */
-        "EXHIBIT1 row NONCE grandchild +5 " TOLD "\n",   /* */
+        "EXHIBIT1 row NONCE grandchild 5 " TOLD,        /* no end */
+        "EXHIBIT1 row NONCE grandchild 5 " TOLD " \n",  /* a space more */
+        " EXHIBIT1 row NONCE grandchild 5 " TOLD "\n",  /* */
+        "EXHIBIT1  row NONCE grandchild 5 " TOLD "\n",  /* */
+        "EXHIBIT1 row NONCE grandchild 5 " TOLD "\r\n", /* */
+        "EXHIBIT1 row NONCE grandchild 5 " TOLD " x\n", /* a word more */
+        "EXHIBIT2 row NONCE grandchild 5 " TOLD "\n",   /* */
+        "EXHIBIT1 Row NONCE grandchild 5 " TOLD "\n",   /* */
+        "EXHIBIT1 row NONCE0 grandchild 5 " TOLD "\n",  /* */
+        "EXHIBIT1 row NONCE child 1 " TOLD "\n",        /* another's nonce */
+        "EXHIBIT1 row NONCE grandchild 0 " TOLD "\n",   /* */
+        "EXHIBIT1 row NONCE grandchild 6 " TOLD "\n",   /* not planned */
+        "EXHIBIT1 row NONCE grandchild 05 " TOLD "\n",  /* */
+        "EXHIBIT1 row NONCE grandchild +5 " TOLD "\n",  /* */
         "EXHIBIT1 row NONCE grandchild 4294967301 " TOLD "\n",
         "EXHIBIT1 row NONCE grandchild 5 read=errno:13 write=errno:13 tcp=errno:13 udp=errno:13\n",
         "EXHIBIT1 row NONCE grandchild 5 read-link=errno:13 read=errno:13 write=errno:13 tcp=errno:13 udp=errno:13\n",
@@ -98,8 +97,7 @@ static void rows_are_read_from_stdout_and_the_scratch_streams_alone(void **state
 
     (void)state;
     for (Exhibit__StreamName stream = STREAM(STDIN); stream <= STREAM(SCRATCH_GRANDCHILD); stream++)
-        assert_int_equal(rows_with(stream, row),
-                         stream == STREAM(STDIN) || stream == STREAM(STDERR) ? ROWS : ROWS + 1);
+        assert_int_equal(rows_with(stream, row), stream == STREAM(STDIN) || stream == STREAM(STDERR) ? ROWS : ROWS + 1);
 }
 
 /* Each stream has a line of its own under way; it arrives with the chunk that ends it. */
@@ -252,8 +250,8 @@ static void a_flood_of_lines_is_taken(void **state)
             scene_row(scene, run, ROLE(CHILD), 1, "errno:13", line);
         if (i >= 50000)
             (void)snprintf(strstr(line, "read="), 512,
-                           "read=errno:%d read-link=errno:%d write=errno:13 tcp=errno:13 udp=errno:13\n",
-                           1 + i % 4000, 1 + i / 4000);
+                           "read=errno:%d read-link=errno:%d write=errno:13 tcp=errno:13 udp=errno:13\n", 1 + i % 4000,
+                           1 + i / 4000);
     }
     EXPECT(scene, "INCOMPLETE", {"complete.outcomes", "tree strict child/1 read is undetermined (copies differ)"});
 }

@@ -1,8 +1,8 @@
 /* docs/DECISION.md sections 3 and 4: each branch of an outcome, identities, and how a role ended. */
 #include "judge_scene.h"
 
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 
 #include <cmocka.h>
 #include <stdio.h>
@@ -194,8 +194,7 @@ static void only_the_exact_message_is_own_evidence(void **state)
         int size = snprintf(text, sizeof text, "EXHIBIT1 udp %s child 1\n%s", scene->runs[run].nonces[2],
                             change == 3 ? "\n" : "");
 
-        message.protocol =
-            change == 1 ? EXHIBIT__PROTOCOL__PROTOCOL_TCP : EXHIBIT__PROTOCOL__PROTOCOL_UDP;
+        message.protocol = change == 1 ? EXHIBIT__PROTOCOL__PROTOCOL_TCP : EXHIBIT__PROTOCOL__PROTOCOL_UDP;
         message.truncated = change == 2;
         message.payload = (ProtobufCBinaryData){(size_t)size, (uint8_t *)text};
         scene_insert(scene, 3, 0, SCENE(MESSAGE), &message); /* long before the run, and of none */

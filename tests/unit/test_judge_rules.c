@@ -1,8 +1,8 @@
 /* boundary.*, useful.* and cancel.*: what makes a complete recording NO-GO. */
 #include "judge_scene.h"
 
-#include <stdarg.h>
 #include <setjmp.h>
+#include <stdarg.h>
 
 #include <cmocka.h>
 #include <signal.h>

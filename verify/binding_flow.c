@@ -50,7 +50,8 @@ static void binding_take_end(struct binding_flow *flow, const Exhibit__Event *ev
         return;
     }
     stream->ended = true;
-    if (stream->offset_bytes != size_bytes)
+    if (size_bytes > stream->offset_bytes ||
+        (size_bytes < stream->offset_bytes && end->how != EXHIBIT__STREAM_END__HOW__HOW_LIMIT))
         finding_add(flow->binding->findings,
                     "event %" PRIu64 ": the stream has %" PRIu64 " bytes, its chunks have %" PRIu64, event->seq,
                     size_bytes, stream->offset_bytes);

@@ -135,8 +135,9 @@ static void proof_compare_freezes(struct proof *proof, Exhibit__FreezeMoment mom
         const Exhibit__Freeze *before = list->items[i]->freeze;
         const Exhibit__Event *after;
 
-        if (before->moment != EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE)
-            continue;
+        if (before->moment != EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE ||
+            proof_freeze_of(proof, before->moment, before->input) != list->items[i])
+            continue; /* of two freezes of one moment the first counts */
         after = proof_freeze_of(proof, moment, before->input);
         if (after == NULL)
             proof_refute(proof, proof_event_text(list->items[i]).text, "input %.64s was not frozen after %s",

@@ -200,6 +200,24 @@ static void budget_give(void *context, void *memory)
     free(memory);
 }
 
+/* Packed again it must be the same bytes: fields in another order have the same size. */
+static int check_form(const ProtobufCMessage *message, const void *from, size_t size_bytes, struct err *err)
+{
+    AUTO_BYTES struct bytes again = {0};
+
+    if (protobuf_c_message_get_packed_size(message) == size_bytes) {
+        if (size_bytes == 0)
+            return 0;
+        if (bytes_reserve(&again, size_bytes, size_bytes, err) < 0)
+            return err->code;
+        again.size_bytes = protobuf_c_message_pack(message, again.data);
+        if (memcmp(again.data, from, size_bytes) == 0)
+            return 0;
+    }
+    return err_set(err, ERR_FORMAT, "FORMAT 6.3: %s of %zu bytes is not in its shortest form",
+                   message->descriptor->short_name, size_bytes);
+}
+
 int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *from, size_t size_bytes,
                    ProtobufCMessage **out, struct err *err)
 {
@@ -221,11 +239,8 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
         return err_set(err, ERR_FORMAT, "%zu bytes are no %s", size_bytes, descriptor->short_name);
     if (message_check(message, err) < 0)
         goto undo;
-    if (protobuf_c_message_get_packed_size(message) != size_bytes) {
-        err_set(err, ERR_FORMAT, "FORMAT 6.3: %s of %zu bytes is not in its shortest form", descriptor->short_name,
-                size_bytes);
+    if (check_form(message, from, size_bytes, err) < 0)
         goto undo;
-    }
     *out = message;
     return 0;
 

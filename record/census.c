@@ -10,7 +10,9 @@ static int process_count(struct census *census, pid_t pid, struct err *err)
 {
     struct proc_stat stat;
 
-    if (!proc_stat_read(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+    if (!proc_stat_read(pid, &stat))
+        return 0;
+    if ((stat.state == 'Z' || stat.state == 'X') && stat.thread_count <= 1) /* else its first thread alone has ended */
         return 0;
     if (census->count == census->room) {
         size_t room = census->room == 0 ? 256 : census->room * 2;

@@ -288,16 +288,47 @@ static int lines_take(struct judge_run *run, int stream, const uint8_t *bytes, s
     return 0;
 }
 
-/*
- * Looks for the contents of canaries, also across the border to what came before. The recorder sets them between runs
- * alone: those that are known when bytes arrive are all that the run can have seen.
- */
+/* The contents that count for a run: those that were set before its exit. */
+static size_t canaries_of(const struct judge *judge, const struct judge_run *run)
+{
+    return run->exited ? run->canary_count : judge->canary_count;
+}
+
+void judge_bytes_release(struct judge_run *run)
+{
+    if (run->kind != EXHIBIT__RUN_KIND__RUN_CASE && run->canary_count == run->canary_start)
+        for (int stream = 0; stream < JUDGE_STREAMS; stream++)
+            bytes_done(&run->kept[stream]);
+}
+
+void judge_leaks_settle(const struct judge *judge, struct judge_run *run)
+{
+    if (run->mode != EXHIBIT__MODE__MODE_STRICT || run->leaked)
+        return;
+    for (size_t i = run->canary_start; i < canaries_of(judge, run); i++)
+        for (int stream = EXHIBIT__STREAM_NAME__STREAM_STDOUT; stream < JUDGE_STREAMS; stream++)
+            if (run->kept[stream].size_bytes > 0 &&
+                memmem(run->kept[stream].data, run->kept[stream].size_bytes, judge->canaries[i].data,
+                       judge->canaries[i].size_bytes) != NULL) {
+                run->leaked = true;
+                run->leaked_seq = run->start_seq;
+            }
+}
+
+/* Whether a run's bytes are kept: for matchers, or as long as another canary may be set that counts for the run. */
+static bool is_kept(const struct judge_run *run)
+{
+    return run->kind == EXHIBIT__RUN_KIND__RUN_CASE ||
+           (run->mode == EXHIBIT__MODE__MODE_STRICT && (!run->exited || run->canary_count > run->canary_start));
+}
+
+/* Looks for the contents of canaries, also across the border to what came before. */
 static int leak_search(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, const uint8_t *bytes,
                        size_t size_bytes, struct err *err)
 {
     struct bytes *tail = &run->tails[event->chunk->stream];
     AUTO_BYTES struct bytes both = {0};
-    size_t keep_bytes, canary_count = run->exited ? run->canary_count : judge->canary_count;
+    size_t keep_bytes, canary_count = canaries_of(judge, run);
 
     if (run->leaked || canary_count == 0)
         return 0;
@@ -323,7 +354,7 @@ int judge_bytes_take(struct judge *judge, struct judge_run *run, const Exhibit__
     if (stream <= EXHIBIT__STREAM_NAME__STREAM_STDIN || stream >= JUDGE_STREAMS || size_bytes == 0)
         return 0;
     run->size_bytes[stream] += size_bytes;
-    if (run->kind == EXHIBIT__RUN_KIND__RUN_CASE && run->size_bytes[stream] <= JUDGE_KEPT_BYTES &&
+    if (is_kept(run) && run->size_bytes[stream] <= JUDGE_KEPT_BYTES &&
         bytes_add(&run->kept[stream], bytes, size_bytes, JUDGE_KEPT_BYTES, err) < 0)
         return err->code;
     if (run->kind == EXHIBIT__RUN_KIND__RUN_TRIAL && stream != EXHIBIT__STREAM_NAME__STREAM_STDERR &&

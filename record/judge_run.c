@@ -156,6 +156,7 @@ int judge_run_start(struct judge *judge, const Exhibit__Event *event, struct err
     memcpy(run->before, judge->targets, sizeof run->before);
     memcpy(run->stale, judge->stale, sizeof run->stale);
     run->targets_set = judge->targets_set;
+    run->canary_start = judge->canary_count;
     if (bytes_copy(&run->canary_read, &judge->canary_read, err) < 0 ||
         bytes_copy(&run->canary_link, &judge->canary_link, err) < 0 || command_copy(run, start, err) < 0)
         return err->code;
@@ -274,6 +275,7 @@ static void run_exit_take(const struct judge *judge, struct judge_run *run, cons
     run->canary_count = judge->canary_count;
     memset(run->after, 0, sizeof run->after); /* a state after a failed spawn is not one after the exit */
     run->written_count = 0;
+    judge_bytes_release(run);
 }
 
 int judge_process_take(struct judge *judge, struct judge_run *run, const Exhibit__Event *event, struct err *err)

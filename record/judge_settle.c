@@ -108,6 +108,7 @@ void judge_settle(struct judge *judge)
         if (run->row_count > 0)
             qsort(run->rows, run->row_count, sizeof *run->rows, row_order);
         judge_lines_unite(run);
+        judge_leaks_settle(judge, run);
         gone_settle(run);
         for (size_t j = 0; j < run->row_count; j++)
             for (size_t k = 0; k < run->effect_count; k++)

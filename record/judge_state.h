@@ -146,7 +146,8 @@ struct judge_run {
     bool targets_set;         /* before the run */
     struct bytes canary_read; /* as they were set when the run started */
     struct bytes canary_link;
-    size_t canary_count;          /* contents that were set before the run's exit */
+    size_t canary_start; /* contents that were set before the run, and before its exit */
+    size_t canary_count;
     uint64_t bound_cleanup_at_ns; /* of the first cleanup by bound */
     uint64_t bound_cleanup_seq;   /* 0: none */
     uint64_t cleanup_seq;         /* of the first cleanup; 0: none */
@@ -173,7 +174,7 @@ struct judge_run {
     bool has_frozen_before, has_frozen_after;
 
     /* cases */
-    struct bytes kept[JUDGE_STREAMS];
+    struct bytes kept[JUDGE_STREAMS]; /* of other strict runs too, until all is known that is looked for in them */
     uint64_t size_bytes[JUDGE_STREAMS];
     bool stream_ended[JUDGE_STREAMS];
     bool stream_cut[JUDGE_STREAMS]; /* its end says that more came than was kept */
@@ -258,6 +259,12 @@ int judge_evidence_take(struct judge *judge, struct judge_run *run, const Exhibi
 
 /* Takes one line without its newline; one that is neither a row nor a try counts for nothing. ERR_SYSTEM. */
 int judge_line_take(struct judge_run *run, const char *line, size_t size_bytes, uint64_t at_ns, struct err *err);
+
+/* Lets go of a run's bytes at its exit where nothing will ask for them any more. */
+void judge_bytes_release(struct judge_run *run);
+
+/* Looks once more for canaries that were set while a strict run was under way, in the bytes that are kept of it. */
+void judge_leaks_settle(const struct judge *judge, struct judge_run *run);
 
 /* Leaves the first one of equal lines. */
 void judge_lines_unite(struct judge_run *run);

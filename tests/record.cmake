@@ -16,3 +16,6 @@ set_tests_properties(e2e.bundles PROPERTIES TIMEOUT 300 LABELS e2e FIXTURES_SETU
 add_test(NAME e2e.decisions
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/decisions.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 set_tests_properties(e2e.decisions PROPERTIES TIMEOUT 120 LABELS e2e FIXTURES_REQUIRED bundles)
+add_test(NAME e2e.flooded
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/flooded.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.flooded PROPERTIES TIMEOUT 180 LABELS e2e RUN_SERIAL ON)

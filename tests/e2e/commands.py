@@ -14,7 +14,7 @@ import time
 import unittest
 
 import hostile
-from hostile import BOOTSTRAP, FOR_BOOTSTRAP, PIECE, STRICT, Facts, Place, b64, claim_of, failing, met, shell, subject
+from hostile import BOOTSTRAP, FOR_BOOTSTRAP, PIECE, STRICT, facts_of, Place, b64, claim_of, failing, met, shell, subject
 
 MIB = 1 << 20
 MODES = ("baseline", "strict")
@@ -96,7 +96,7 @@ def setUpModule():
     MEMORY.over.set()
     assert process.returncode == 3, process.returncode  # it has no trial
     assert COMMANDS.done.code == 0, COMMANDS.done
-    CLAIM, FACTS = claim_of(COMMANDS.bundle), Facts(COMMANDS.bundle)
+    CLAIM, FACTS = claim_of(COMMANDS.bundle), facts_of(COMMANDS.bundle)
 
 
 def tearDownModule():
@@ -146,7 +146,7 @@ class Commands(unittest.TestCase):
             self.assertEqual((content.size_bytes, content.sha256, how), (count * PIECE, flood_digest(count), "EOF"))
 
     def test_a_gigabyte_is_all_there(self):
-        content, how = Facts(GIGABYTE.bundle).stream(("gigabyte", "strict"), "stdout")
+        content, how = facts_of(GIGABYTE.bundle).stream(("gigabyte", "strict"), "stdout")
         self.assertEqual((content.size_bytes, content.sha256, how), (1 << 30, flood_digest(16384), "EOF"))
 
     def test_the_memory_of_the_recorder_does_not_grow_with_the_output(self):
@@ -227,7 +227,7 @@ class Spoiled(unittest.TestCase):
 
     def test_each_is_told_by_stage_and_errno_and_has_no_exit(self):
         # In strict mode it is the launcher that executes: what it does without its command is its own exit.
-        facts = Facts(SPOILED.bundle)
+        facts = facts_of(SPOILED.bundle)
         for name, told in self.STAGES.items():
             with self.subTest(name):
                 failed = facts.one("spawn_failed", (name, "baseline"))[1]

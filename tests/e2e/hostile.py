@@ -5,6 +5,7 @@ import atexit
 import base64
 import collections
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -177,6 +178,7 @@ def run(program, *words, **more):
                           stdin=subprocess.DEVNULL, **more)
 
 
+@functools.lru_cache(maxsize=None)
 def claim_of(bundle):
     """The claim that replay derives; the exit code must be one of a claim that was derived."""
     done = run("exhibit-replay", bundle, "--json")
@@ -197,6 +199,12 @@ def failing(claim):
 
 def met(claim, mode, repeat=1):
     return {case["name"]: case["met"] for case in claim["cases"] if case["mode"] == mode and case["repeat"] == repeat}
+
+
+@functools.lru_cache(maxsize=None)
+def facts_of(bundle):
+    """Its events; read once."""
+    return Facts(bundle)
 
 
 class Facts:

@@ -11,7 +11,7 @@ import sys
 import unittest
 
 import hostile
-from hostile import BOOTSTRAP, FOR_BOOTSTRAP, Facts, Place, claim_of, failing, shell, subject
+from hostile import BOOTSTRAP, FOR_BOOTSTRAP, facts_of, Place, claim_of, failing, shell, subject
 
 SECRET = b"what-stands-outside-" + os.urandom(16).hex().encode()
 OUTSIDE = hostile.ROOT / "outside" / "secret"
@@ -51,7 +51,7 @@ def setUpModule():
     candidate = {"name": "plants", "argv": [str(plants), "{scratch}", "{workspace}", str(BESIDE), "{command}"]}
     LITTER, PLANTED = Place("litter", cases), Place("planted", {}, BOOTSTRAP, FOR_BOOTSTRAP, candidate)
     hostile.record_all([LITTER, PLANTED])
-    FACTS = Facts(LITTER.bundle)
+    FACTS = facts_of(LITTER.bundle)
 
 
 def tearDownModule():
@@ -133,7 +133,7 @@ class Leftovers(unittest.TestCase):
     def test_what_a_launcher_plants_where_the_recorder_reads_leads_nowhere(self):
         self.assertEqual(PLANTED.done.code, 0, PLANTED.done)
         self.assertEqual(failing(claim_of(PLANTED.bundle)), ["boundary.attempts", "boundary.traces"])
-        facts = Facts(PLANTED.bundle)
+        facts = facts_of(PLANTED.bundle)
         run = ("bootstrap", "strict")
         for name in ("parent", "child", "grandchild"):
             self.assertFalse(SECRET in facts.bytes(run, f"scratch_{name}"), name)

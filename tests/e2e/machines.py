@@ -14,7 +14,7 @@ import time
 import unittest
 
 import hostile
-from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, FOR_TREE, GROUP, ROOT, TREE, Facts, Place, claim_of, failing, met, shell,
+from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, FOR_TREE, GROUP, ROOT, TREE, facts_of, Place, claim_of, failing, met, shell,
                      subject)
 
 USER = 65534
@@ -60,8 +60,20 @@ def lo_up():
             "fcntl.ioctl(s,0x8914,struct.pack('16sH14x',b'lo',1|64));s.close();os.execvp(sys.argv[1],sys.argv[1:])")
 
 
+def few_processes():
+    """A control group in which there is room for four processes; None where the machine gives none."""
+    group = pathlib.Path("/sys/fs/cgroup/pids") / ROOT.name
+    try:
+        group.mkdir()
+        (group / "pids.max").write_text("4")
+    except OSError:
+        return None
+    return group
+
+
 def setUpModule():
-    global PLACES, HELD_UP
+    global PLACES, HELD_UP, PIDS
+    PIDS = few_processes()
     launcher = ROOT / "storming"
     launcher.write_text('#!/bin/sh\n"$1" 10000 >/dev/null &\nshift\nexec "$@"\n')
     launcher.chmod(0o755)
@@ -73,7 +85,8 @@ def setUpModule():
         candidate = {"name": "storming", "argv": [str(launcher), program, "{command}"]}
         return Place(name, {}, BOOTSTRAP, FOR_BOOTSTRAP, candidate)
 
-    PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "user", "no-control-group")}
+    PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "user", "no-control-group",
+                                           "few-processes")}
     PLACES.update(hydra=Place("hydra", hydra), storm=Place("storm", STORM),
                   **{"storm-in-trial": storming("storm-in-trial", subject("storm")),
                      "storm-of-user": storming("storm-of-user", str(ROOT / "toolkit" / "bin" / "storm"))})
@@ -84,7 +97,8 @@ def setUpModule():
         (PLACES["user"], {"before": AS_USER, "words": for_user(PLACES["user"])}),
         (PLACES["no-control-group"], {"before": ["unshare", "-m", *inside(hides)]}),
         (PLACES["hydra"], {"before": ["unshare", "-m", *inside(hides)]}),
-    ])
+        (PLACES["few-processes"], {"before": inside(f"echo $$ >{PIDS}/cgroup.procs" if PIDS else ":")}),
+    ], 7)
     hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"]], 1)
     HELD_UP = held_up(PLACES["storm-of-user"])
 
@@ -106,6 +120,8 @@ def held_up(place):
 
 
 def tearDownModule():
+    if PIDS:
+        PIDS.rmdir()
     found = hostile.leftovers()
     assert not found, found
 
@@ -119,7 +135,7 @@ class Decisions(unittest.TestCase):
         claim = claim_of(place.bundle)
         self.assertEqual(failing(claim), NO_GO)
         self.assertEqual(hostile.verified(place.bundle)[0], 0)
-        return Facts(place.bundle).start
+        return facts_of(place.bundle).start
 
     def source(self, start):
         return hostile.name_of(start, "process_observer")
@@ -161,7 +177,7 @@ class Storms(unittest.TestCase):
         return len(facts.all("process_fork", run)), len(ended), set(ended) <= seen
 
     def test_what_is_never_there_when_one_looks_is_ended_without_a_control_group_too(self):
-        facts = Facts(PLACES["hydra"].bundle)
+        facts = facts_of(PLACES["hydra"].bundle)
         self.assertFalse(facts.start.control_group)
         for name in ("hydra", "quick-hydra"):
             for mode in ("baseline", "strict"):
@@ -169,7 +185,7 @@ class Storms(unittest.TestCase):
         self.assertEqual(met(claim_of(PLACES["hydra"].bundle), "strict"), {"hydra": True, "quick-hydra": True})
 
     def test_of_ten_thousand_forks_in_a_case_none_is_missed_or_the_loss_is_told(self):
-        facts = Facts(PLACES["storm"].bundle)
+        facts = facts_of(PLACES["storm"].bundle)
         self.assertEqual(set(met(claim_of(PLACES["storm"].bundle), "strict").values()), {True})
         if hostile.name_of(facts.start, "process_observer") != "SOURCE_PROCESS_EVENTS":
             self.skipTest("no process events here")
@@ -178,7 +194,7 @@ class Storms(unittest.TestCase):
                 self.assertEqual(self.forks(facts, ("storm", mode)), (10001, 10000, True))
 
     def told_or_whole(self, place):
-        facts, claim = Facts(place.bundle), claim_of(place.bundle)
+        facts, claim = facts_of(place.bundle), claim_of(place.bundle)
         run = ("bootstrap", "strict")
         if facts.all("lost", run):
             self.assertEqual(place.done.code, 3, place.done)
@@ -191,13 +207,13 @@ class Storms(unittest.TestCase):
         return "whole"
 
     def test_of_ten_thousand_forks_beside_a_probe_none_is_missed_or_the_decision_is_incomplete(self):
-        if hostile.name_of(Facts(PLACES["storm-in-trial"].bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+        if hostile.name_of(facts_of(PLACES["storm-in-trial"].bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
             self.skipTest("no process events here")
         self.told_or_whole(PLACES["storm-in-trial"])
 
     def test_a_user_whose_socket_has_little_room_is_told_of_the_loss(self):
         place = PLACES["storm-of-user"]
-        if hostile.name_of(Facts(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+        if hostile.name_of(facts_of(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
             self.skipTest("no process events for users here")
         self.assertTrue(HELD_UP, "the recorder was held up while the storm was beside the probe")
         self.assertEqual(self.told_or_whole(place), "told")
@@ -250,22 +266,12 @@ class Limits(unittest.TestCase):
         self.refused(place, "start a process: Resource temporarily unavailable", [*AS_USER, "prlimit", "--nproc=1:1"],
                      for_user(place))
 
-    def test_no_room_for_a_whole_tree_leaves_no_orphan(self):
-        group = pathlib.Path("/sys/fs/cgroup/pids") / ROOT.name
-        try:
-            group.mkdir()
-        except OSError:
+    def test_no_room_for_a_whole_tree_is_incomplete(self):
+        if not PIDS:
             self.skipTest("no control group that limits processes")
-        try:
-            (group / "pids.max").write_text("4")
-            place = Place("few-processes", {}, TREE, FOR_TREE, LANDLOCK)
-            done = place.record(before=inside(f"echo $$ >{group}/cgroup.procs"))
-            self.assertEqual(hostile.leftovers(), [])
-            self.assertEqual(done.code, 3, done)
-            self.assertIn("complete.controls", failing(claim_of(place.bundle)))
-        finally:
-            time.sleep(0.1)
-            group.rmdir()
+        place = PLACES["few-processes"]
+        self.assertEqual(place.done.code, 3, place.done)
+        self.assertIn("complete.controls", failing(claim_of(place.bundle)))
 
 
 class Ended(unittest.TestCase):
@@ -293,7 +299,7 @@ class Ended(unittest.TestCase):
         self.assertEqual(out.decode().splitlines()[-1], "decision: INCOMPLETE")
         code, verdict = hostile.verified(place.bundle)
         self.assertEqual((code, verdict["verdict"]), (3, "verified"))
-        facts = Facts(place.bundle)
+        facts = facts_of(place.bundle)
         self.assertTrue(facts.bundle.receipt.partial)
         self.assertEqual(facts.all("recording_end"), [])
         self.assertEqual([hostile.name_of(what, "reason") for _, what in facts.all("cleanup")], ["REASON_INTERRUPT"])

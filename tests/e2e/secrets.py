@@ -10,7 +10,7 @@ import sys
 import unittest
 
 import hostile
-from hostile import BOOTSTRAP, FOR_BOOTSTRAP, ROOT, STRICT, Facts, Place, claim_of, shell
+from hostile import BOOTSTRAP, FOR_BOOTSTRAP, ROOT, STRICT, facts_of, Place, claim_of, shell
 
 WORDS = {name: f"{name}-" + os.urandom(24).hex() for name in ("environment", "npmrc", "netrc", "argv")}
 MODES = ("baseline", "strict")
@@ -75,7 +75,7 @@ class Secrets(unittest.TestCase):
         own = {"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
                "XDG_RUNTIME_DIR", "npm_config_userconfig", "npm_config_globalconfig", "npm_config_cache", "PATH"}
         for place in (FIRST, SECOND, THIRD):
-            facts = Facts(place.bundle)
+            facts = facts_of(place.bundle)
             for mode in MODES:
                 lines = facts.bytes(("looks", mode), "stdout").decode().splitlines()
                 names = {line.split("=")[0] for line in lines}
@@ -83,7 +83,7 @@ class Secrets(unittest.TestCase):
                 self.assertTrue([line for line in lines if line.startswith("home=" + facts.start.work_dir.decode())])
 
     def test_each_file_and_folder_of_a_recording_is_its_own(self):
-        works = [Facts(place.bundle).start.work_dir.decode() for place in (FIRST, SECOND, THIRD)]
+        works = [facts_of(place.bundle).start.work_dir.decode() for place in (FIRST, SECOND, THIRD)]
         self.assertEqual(len(set(works)), 3)
         self.assertEqual(os.path.dirname(works[2]), "/var/tmp")
         self.assertEqual([work for work in works if os.path.exists(work)], [])
@@ -95,7 +95,7 @@ class Secrets(unittest.TestCase):
 
 class TwoAtOnce(unittest.TestCase):
     def setUp(self):
-        self.facts = [Facts(place.bundle) for place in (FIRST, SECOND)]
+        self.facts = [facts_of(place.bundle) for place in (FIRST, SECOND)]
 
     def test_they_did_run_at_once(self):
         (began, ended), (other_began, other_ended) = (
@@ -136,7 +136,7 @@ class Children(unittest.TestCase):
     def test_a_recorder_that_was_given_children_refuses_to_start(self):
         for more in ((), ("--snapshots",)):
             place = Place(f"given{len(more)}", {"fine": (shell("exit 0"), {"exit": 0})})
-            done = place.record(before=["/bin/sh", "-c", 'sleep 302 & exec "$@"', "--"], words=place.words(*more))
+            done = place.record(before=["/bin/sh", "-c", 'sleep 302 >/dev/null 2>&1 & exec "$@"', "--"], words=place.words(*more))
             sleeper = [pid for pid, argv in hostile.processes().items() if argv.startswith("sleep 302")]
             for pid in sleeper:
                 os.kill(pid, 9)
@@ -152,7 +152,7 @@ class Children(unittest.TestCase):
         candidate = {**STRICT, "version_command": [str(script)]}
         place = Place("versioned", {"fine": (shell("exit 0"), {"exit": 0})}, candidate=candidate)
         self.assertEqual(place.record().code, 3)
-        self.assertEqual(Facts(place.bundle).start.candidate_version, "version 1")
+        self.assertEqual(facts_of(place.bundle).start.candidate_version, "version 1")
         self.assertEqual(hostile.leftovers(), [])
 
 

@@ -2,8 +2,8 @@
 """Each change of the catalogue leads where its author said: usage: tamper.py BUILD SOURCE [NAME ...] (after bundles.py)
 
 Each bundle is valid in every byte, so that only its meaning can be judged. Without a claim, and with the claim that
-replay makes of it, exactly the expected rules fail in replay, verify and the recorder's own judge, which agree; with the
-old claim replay and verify refuse it.
+replay makes of it, exactly the expected rules fail in replay, verify and the recorder's own judge, which agree; with
+the old claim replay and verify refuse it.
 """
 import concurrent.futures
 import pathlib

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Two and three changes at once: all three judges still say the same: usage: tamper_combined.py BUILD SOURCE [COUNT]
 
-Nothing is expected of what they say, but that they agree in everything except detail and evidence, and in the exit code.
-Which changes are combined follows from a fixed seed. Changes that cannot follow one another are drawn again.
+Nothing is expected of what they say, but that they agree in everything except detail and evidence, and in the exit
+code. Which changes are combined follows from a fixed seed. Changes that cannot follow one another are drawn again.
 """
 import concurrent.futures
 import pathlib

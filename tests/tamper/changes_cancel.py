@@ -1,7 +1,7 @@
 """cancel.ended, cancel.quiet: did the tree end when it was told to, and was it silent then?"""
 import schema
 from changes import go, incomplete, no_go
-from edits import drop_rows, edited, end_at, late_row, message, set_oracle, step, told_payload
+from edits import drop_rows, end_at, late_row, message, set_oracle, step, told_payload
 from facts import STDOUT, event
 
 ENDED_NS, GRACE_NS = 2_000_000_000, 1_000_000_000

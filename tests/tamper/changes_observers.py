@@ -129,6 +129,16 @@ def _(f):
     f.put_before(first, fork)
 
 
+@incomplete("fork-of-a-fork-seen", "complete.observers", "cancel.ended")
+def _(f):
+    """Only the role's own forks are none: the parent of this one is a fork, and so no identity."""
+    first = f.identities(tree(f), "child")[0]
+    fork, second = first.copy(), first.copy()
+    fork.what.pid, fork.what.parent_pid = first.what.pid + 5000, first.what.pid
+    second.what.pid, second.what.parent_pid = first.what.pid + 5001, first.what.pid + 5000
+    f.put_after(first, fork, second)
+
+
 @incomplete("probe-binary-differs", "complete.observers", "cancel.ended")
 def _(f):
     """The Binary exhibit-probe has another digest than what ran."""
@@ -370,3 +380,8 @@ def _(f):
 def _(f):
     """`ok` alone is no word of read, so the line is no row (and no diversion)."""
     garble(f, "child", lambda line: told_line(line, "read", "ok"))
+
+
+@incomplete("rows-with-a-proof-in-capitals", "complete.spoke")
+def _(f):
+    garble(f, "child", lambda line: told_line(line, "read", "ok:" + f.proof(tree(f), "read", "child").upper()))

@@ -217,6 +217,14 @@ def _(f):
     f.tell(tree(f), "child", "tcp", "errno:111")
 
 
+@go("recorders-network-unknown")
+def _(f):
+    """Where the recorder's own namespace was not read, the role's own is another."""
+    edited(f, f.one("recording_start")).host.network_namespace = 0
+    network(f, "child", private=False, routes=0)
+    f.tell(tree(f), "child", "tcp", "errno:111")
+
+
 @incomplete("unreachable-on-a-shared-network", "complete.outcomes")
 def _(f):
     f.tell(tree(f), "grandchild", "udp", "errno:101", 8)

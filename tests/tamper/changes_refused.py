@@ -6,7 +6,7 @@ import pack
 import schema
 from changes import go, no_go, refused
 from edits import archive, edited, message, step
-from facts import STDIN, STDOUT, event, varint_read
+from facts import STDIN, STDOUT, event, varint, varint_read
 
 
 def tree(f):
@@ -88,6 +88,57 @@ def _(f):
         end = varint_read(packed, 1)[1]
         return packed[:end - 1] + bytes([packed[end - 1] | 128, 0]) + packed[end:]
     raw(f, longer)
+
+
+@refused("fields-out-of-order", "FORMAT 6.3")
+def _(f):
+    """The sequence number stands at the end of the message."""
+    def last(packed):
+        end = varint_read(packed, 1)[1]
+        return packed[end:] + packed[:end]
+    raw(f, last)
+
+
+@refused("numbers-not-packed", "FORMAT 6.3")
+def _(f):
+    """Two namespace pids, each with a tag of its own: as long as the packed form."""
+    def write(new):
+        fact = new.edit(new.identities(tree(new), "child")[0])
+        pids = list(fact.what.namespace_pids)
+        del fact.what.namespace_pids[:]
+        one = schema.ProcessIdentity(namespace_pids=pids)
+        body = schema.pack(one)
+        assert body[0] == 0x32 and len(pids) == 2
+        loose = b"".join(b"\x30" + varint(pid) for pid in pids)
+        whole = schema.pack(fact.what)
+        before = schema.ProcessIdentity()
+        before.CopyFrom(fact.what)
+        for name in [field.name for field in before.DESCRIPTOR.fields if field.number > 6]:
+            before.ClearField(name)
+        head = schema.pack(before)
+        inner = head + loose + whole[len(head):]
+        fact.event.ClearField("process_identity")
+        fact.raw = schema.pack(fact.event) + varint(23 << 3 | 2) + varint(len(inner)) + inner
+    f.late.append(write)
+
+
+@refused("message-longer-than-is-kept", "1024|payload")
+def _(f):
+    """A listener keeps 1024 bytes."""
+    f.put_before(f.one("recording_end"), message(0, "UDP", b"x" * 1025))
+
+
+@refused("chunk-of-no-run", "run|stream")
+def _(f):
+    def nowhere(found):
+        found.run = 0
+    late(f, "chunk", tree(f), nowhere)
+
+
+@refused("stream-ends-twice", "end|stream")
+def _(f):
+    end = f.one("stream_end", tree(f), stream=STDOUT)
+    f.put_after(end, end.copy())
 
 
 @refused("digest-too-short", "FORMAT 6.3")
@@ -304,7 +355,8 @@ def _(f):
 @go("plan-pins-more-than-was-looked-at", unbound="pins")
 def _(f):
     start = edited(f, f.one("recording_start"))
-    start.plan_sha256 = f.hold(f.objects[start.plan_sha256] + b"\npins:\n  - {path: /etc/x, sha256: " + b"0" * 64 + b"}\n")
+    pins = b"\npins:\n  - {path: /etc/x, sha256: " + b"0" * 64 + b"}\n"
+    start.plan_sha256 = f.hold(f.objects[start.plan_sha256] + pins)
 
 
 @go("connection-number-skipped", unbound="connection")

@@ -88,7 +88,7 @@ def archive(f, run):
 
 
 def repack_archive(f, run, rework):
-    """Makes the archive of a run anew from its members, as [(TarInfo, content, ArchiveMember)] that `rework` changes."""
+    """Makes the archive of a run anew from its members, [(TarInfo, content, ArchiveMember)] that `rework` changes."""
     told = edited(f, archive(f, run))
     with tarfile.open(fileobj=io.BytesIO(f.objects[told.sha256])) as tar:
         members = [(info, tar.extractfile(info).read(), told.members[i]) for i, info in enumerate(tar.getmembers())]

@@ -1,8 +1,8 @@
-"""A bundle as data that can be edited: events, the bytes that each chunk brought, objects; and a bundle from them again.
+"""A bundle as data that can be edited: events, the bytes that each chunk brought, objects; and a bundle made from them.
 
 What follows from the facts is made right again when the bundle is written: sequence numbers, the number of events,
-chunk offsets, streams and their digests, which objects there are. `late` steps run after that, for a test that wants one
-of these wrong. A `Facts` may be copied cheaply: facts are shared until `edit` makes one's own.
+chunk offsets, streams and their digests, which objects there are. `late` steps run after that, for a test that wants
+one of these wrong. A `Facts` may be copied cheaply: facts are shared until `edit` makes one's own.
 """
 import hashlib
 

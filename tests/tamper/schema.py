@@ -1,4 +1,4 @@
-"""The messages of proto/exhibit.proto as Python classes, made from the schema itself: schema.Event(), schema.Claim() ...
+"""The messages of proto/exhibit.proto as Python classes, made from the schema itself: schema.Event(), schema.Claim().
 
 protoc-c, which the build needs anyway, turns the schema into descriptors; nothing generated is kept.
 """

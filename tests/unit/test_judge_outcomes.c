@@ -306,6 +306,18 @@ static void the_own_argv_is_compared_byte_by_byte(void **state)
            {"cancel.ended", "tree strict: the child was not seen to end"});
 }
 
+/* An identity rests on the nonce alone, not on what the probe was told to do. */
+static void a_role_that_was_not_assigned_may_have_an_identity(void **state)
+{
+    struct scene *scene = scene_good();
+    Exhibit__ProbeAssignment *probe = scene_event(scene, strict_tree(scene), SCENE(RUN_START), 0)->run_start->probe;
+
+    (void)state;
+    exhibit__role_rounds__free_unpacked(probe->roles[--probe->n_roles], NULL);
+    EXPECT(scene, "INCOMPLETE", {"complete.recording", "tree strict has no role grandchild"},
+           {"complete.spoke", "tree strict: the grandchild left no row"});
+}
+
 static void how_a_role_ended_is_told_by_the_first_clause_that_applies(void **state)
 {
     static const char *const ends[] = {"step", "none", "cleanup", "self-expiry", "early"};
@@ -367,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_contested_row_is_undetermined_but_reached_stays_reached),
         cmocka_unit_test(what_is_no_identity_makes_none_ambiguous),
         cmocka_unit_test(the_own_argv_is_compared_byte_by_byte),
+        cmocka_unit_test(a_role_that_was_not_assigned_may_have_an_identity),
         cmocka_unit_test(how_a_role_ended_is_told_by_the_first_clause_that_applies),
         cmocka_unit_test(being_gone_counts_as_an_exit),
     };

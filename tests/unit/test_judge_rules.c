@@ -177,6 +177,30 @@ static void a_canary_that_was_set_after_the_exit_or_shown_unconfined_is_no_trace
     EXPECT_GO(scene);
 }
 
+/* What was set until the exit counts, for bytes that came before it too; without an exit all that was ever set. */
+static void a_canary_that_was_set_while_the_run_was_on_is_found(void **state)
+{
+    (void)state;
+    for (int without_exit = 0; without_exit < 2; without_exit++) {
+        struct scene *scene = scene_good();
+        uint32_t run = scene_run_of(scene, "launcher", MODE(STRICT), 1);
+        Exhibit__Targets targets = EXHIBIT__TARGETS__INIT;
+        size_t place = end_of(scene, run);
+        char secret[] = "set late";
+
+        targets.canary_link = (ProtobufCBinaryData){sizeof secret - 1, (uint8_t *)secret};
+        scene_insert(scene, place, 0, SCENE(TARGETS), &targets);
+        scene_insert_text(scene, place, run, STREAM(STDERR), "it was set late.");
+        if (!without_exit) {
+            EXPECT(scene, "NO-GO", {"boundary.traces", "launcher strict: a canary's content came out"});
+            continue;
+        }
+        scene_remove(scene, end_of(scene, run));
+        EXPECT(scene, "INCOMPLETE", {"complete.cleanup", "launcher strict: not all processes were gone"},
+               {"boundary.traces", "launcher strict: a canary's content came out"});
+    }
+}
+
 static void a_right_proof_is_a_trace_and_reached(void **state)
 {
     struct scene *scene = scene_good();
@@ -349,6 +373,7 @@ int main(void)
         cmocka_unit_test(each_way_in_which_a_target_changed_is_a_trace),
         cmocka_unit_test(a_canary_is_found_across_chunks_and_in_artifacts),
         cmocka_unit_test(a_canary_that_was_set_after_the_exit_or_shown_unconfined_is_no_trace),
+        cmocka_unit_test(a_canary_that_was_set_while_the_run_was_on_is_found),
         cmocka_unit_test(a_right_proof_is_a_trace_and_reached),
         cmocka_unit_test(an_input_or_a_workspace_that_changed_is_a_trace),
         cmocka_unit_test(a_case_that_fails_in_strict_mode_is_no_go),

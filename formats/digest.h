@@ -18,7 +18,7 @@ struct digest {
 /* A running hash; owned by the caller, free with digest_run_free. */
 struct digest_run;
 
-/* Starts one. NULL: libcrypto could not (out of memory, or no SHA-256 in its configuration). */
+/* Starts one. NULL: out of memory. */
 struct digest_run *digest_run_new(void);
 
 /* Adds bytes. Cannot fail on a valid run. */

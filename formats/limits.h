@@ -10,26 +10,26 @@
 #define RUN_ID_BYTES 16
 #define NONCE_BYTES 16
 
-#define LIMIT_BLOCK_BYTES (4u << 20)      /* content of one block */
-#define LIMIT_SEGMENT_BYTES (1u << 20)    /* one segment of a stream */
-#define LIMIT_EVENT_BYTES (1u << 20)      /* one Event, packed */
-#define LIMIT_RECEIPT_BYTES (16u << 20)   /* the Receipt message */
-#define LIMIT_CLAIM_BYTES (64u << 20)     /* the Claim message */
-#define LIMIT_FREEZE_BYTES (64u << 20)    /* one FreezeList message */
-#define LIMIT_OBJECT_BYTES (1ull << 40)   /* any object */
-#define LIMIT_OBJECTS (4u << 20)          /* objects of a pack */
-#define LIMIT_BLOCKS (4u << 20)           /* blocks of a pack */
-#define LIMIT_JOURNAL_BYTES (16u << 20)   /* one journal frame */
-#define LIMIT_STREAM_BYTES (16ull << 30)  /* one stream */
-#define LIMIT_EVENTS (16u << 20)          /* events of a recording */
+#define LIMIT_BLOCK_BYTES (4u << 20)     /* content of one block */
+#define LIMIT_SEGMENT_BYTES (1u << 20)   /* one segment of a stream */
+#define LIMIT_EVENT_BYTES (1u << 20)     /* one Event, packed */
+#define LIMIT_RECEIPT_BYTES (16u << 20)  /* the Receipt message */
+#define LIMIT_CLAIM_BYTES (64u << 20)    /* the Claim message */
+#define LIMIT_FREEZE_BYTES (64u << 20)   /* one FreezeList message */
+#define LIMIT_OBJECT_BYTES (1ull << 40)  /* any object */
+#define LIMIT_OBJECTS (4u << 20)         /* objects of a pack */
+#define LIMIT_BLOCKS (4u << 20)          /* blocks of a pack */
+#define LIMIT_JOURNAL_BYTES (16u << 20)  /* one journal frame */
+#define LIMIT_STREAM_BYTES (16ull << 30) /* one stream */
+#define LIMIT_EVENTS (16u << 20)         /* events of a recording */
 
-#define LIMIT_YAML_BYTES (1u << 20)       /* a plan, an oracle, a policy */
+#define LIMIT_YAML_BYTES (1u << 20) /* a plan, an oracle, a policy */
 #define LIMIT_YAML_DEPTH 16
 #define LIMIT_YAML_NODES 65536
 #define LIMIT_PATH_BYTES 4096
-#define LIMIT_NAME_BYTES 64               /* a case's, trial's, experiment's, candidate's, input's name */
+#define LIMIT_NAME_BYTES 64 /* a case's, trial's, experiment's, candidate's, input's name */
 #define LIMIT_ARGV_COUNT 4096
-#define LIMIT_ARGV_BYTES (1u << 20)       /* argv or environment, together */
+#define LIMIT_ARGV_BYTES (1u << 20) /* argv or environment, together */
 #define LIMIT_CASES 256
 #define LIMIT_TRIALS 64
 #define LIMIT_EFFECTS 32
@@ -39,17 +39,17 @@
 #define LIMIT_ROUNDS 1000
 #define LIMIT_INTERVAL_MS 10000
 #define LIMIT_LIFETIME_MS 120000
-#define LIMIT_STDIN_BYTES (16u << 20)     /* what a case gets on stdin */
+#define LIMIT_STDIN_BYTES (16u << 20) /* what a case gets on stdin */
 #define LIMIT_WATCHDOG_MS 3600000
-#define LIMIT_BOUND_MS 60000              /* a bound of an oracle */
-#define LIMIT_MATCHERS 256                /* of one case */
+#define LIMIT_BOUND_MS 60000 /* a bound of an oracle */
+#define LIMIT_MATCHERS 256   /* of one case */
 
-#define LIMIT_LINE_BYTES 2048             /* one line of the probe, with its newline */
-#define LIMIT_MESSAGE_BYTES 1024          /* kept of one connection or datagram */
-#define LIMIT_TARGET_BYTES (1u << 20)     /* kept of a target's content */
-#define LIMIT_ARTIFACT_BYTES (64u << 20)  /* one artifact that is kept */
-#define LIMIT_ARTIFACTS 10000             /* of one run */
+#define LIMIT_LINE_BYTES 2048            /* one line of the probe, with its newline */
+#define LIMIT_MESSAGE_BYTES 1024         /* kept of one connection or datagram */
+#define LIMIT_TARGET_BYTES (1u << 20)    /* kept of a target's content */
+#define LIMIT_ARTIFACT_BYTES (64u << 20) /* one artifact that is kept */
+#define LIMIT_ARTIFACTS 10000            /* of one run */
 #define LIMIT_ARCHIVE_MEMBERS 100000
 #define LIMIT_ARCHIVE_CONTENT_BYTES (4ull << 30) /* of all members, unpacked */
 #define LIMIT_RUNS 4096
-#define LIMIT_PROCESSES 1000000           /* known members of a recording */
+#define LIMIT_PROCESSES 1000000 /* known members of a recording */

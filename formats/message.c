@@ -179,19 +179,23 @@ int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes
 struct budget {
     size_t left_bytes;
     bool spent;
+    bool refused; /* the machine gave less than there was left */
 };
 
 static void *budget_take(void *context, size_t size_bytes)
 {
     enum { HEAP_COST_BYTES = 16 };
     struct budget *budget = context;
+    void *memory;
 
     if (budget->left_bytes < HEAP_COST_BYTES || size_bytes > budget->left_bytes - HEAP_COST_BYTES) {
         budget->spent = true;
         return NULL;
     }
     budget->left_bytes -= size_bytes + HEAP_COST_BYTES;
-    return malloc(size_bytes);
+    memory = malloc(size_bytes);
+    budget->refused |= memory == NULL;
+    return memory;
 }
 
 static void budget_give(void *context, void *memory)
@@ -232,6 +236,8 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
         __builtin_add_overflow(budget.left_bytes, more_bytes, &budget.left_bytes))
         return err_set(err, ERR_LIMIT, "%s of %zu bytes", descriptor->short_name, size_bytes);
     message = protobuf_c_message_unpack(descriptor, &allocator, size_bytes, from);
+    if (message == NULL && budget.refused)
+        return err_set(err, ERR_SYSTEM, "memory for a %s of %zu bytes", descriptor->short_name, size_bytes);
     if (message == NULL && budget.spent)
         return err_set(err, ERR_LIMIT, "%s of %zu bytes takes more memory than its size explains",
                        descriptor->short_name, size_bytes);

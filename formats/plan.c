@@ -8,15 +8,19 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int places_read(struct plan_reader *reader, const struct yaml_node *root, struct err *err)
 {
     const struct yaml_node *oracle = yaml_get(root, "oracle"), *workspace = yaml_get(root, "workspace");
     struct plan *plan = reader->plan;
+    struct stat seen;
 
     if ((oracle != NULL && plan_path_read(oracle, plan->folder, &plan->oracle_file, err) < 0) ||
         (workspace != NULL && plan_path_read(workspace, plan->folder, &plan->workspace, err) < 0))
         return err->code;
+    if (plan->oracle_file != NULL && (stat(plan->oracle_file, &seen) < 0 || !S_ISREG(seen.st_mode)))
+        return yaml_fault(oracle, err, "`oracle`: %s is not a regular file; name one", oracle->text);
     if (plan->workspace != NULL) {
         AUTO_FD int fd = open(plan->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -136,6 +140,7 @@ void plan_done(struct plan *plan)
     plan_texts_free(plan->candidate.argv.items, plan->candidate.argv.count);
     plan_texts_free(plan->candidate.version.items, plan->candidate.version.count);
     free(plan->candidate.name);
+    free(plan->candidate.argv_file);
     free(plan->candidate.policy_file);
     free(plan->file);
     free(plan->folder);

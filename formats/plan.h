@@ -26,7 +26,8 @@ struct plan_variable {
 };
 
 struct plan_pin {
-    char *path; /* absolute */
+    unsigned line; /* where it stands in the plan, for messages */
+    char *path;    /* absolute */
     struct digest expected;
 };
 
@@ -37,6 +38,7 @@ struct plan_input {
 };
 
 struct plan_binary {
+    unsigned line;
     char *name;
     char *path; /* absolute */
 };
@@ -77,6 +79,8 @@ struct plan {
     char *oracle_file; /* absolute; NULL: the shipped default */
     struct {
         char *name;
+        char *argv_file; /* where argv stands, for messages: the plan, or the candidate's own file */
+        unsigned argv_line;
         struct text_list argv;    /* holds "{command}" exactly once as an item of its own */
         char *policy_file;        /* absolute; NULL: none */
         struct text_list version; /* a command that prints the version; may be empty */

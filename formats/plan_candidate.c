@@ -21,6 +21,10 @@ static int body_read(struct plan_reader *reader, const struct yaml_node *map, co
         yaml_need(map, "a candidate", "argv", &argv, err) < 0 || plan_name_read(name, &plan->candidate.name, err) < 0)
         return err->code;
     reader->has_policy = policy != NULL;
+    plan->candidate.argv_line = argv->line;
+    plan->candidate.argv_file = strdup(argv->file);
+    if (plan->candidate.argv_file == NULL)
+        return err_set_errno(err, "memory for a path");
     if ((policy != NULL && plan_path_read(policy, folder, &plan->candidate.policy_file, err) < 0) ||
         plan_words_read(reader, argv, PLAN_WORDS_LAUNCHER, &plan->candidate.argv, err) < 0 ||
         (version_command != NULL &&

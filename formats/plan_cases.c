@@ -62,6 +62,7 @@ static int pin_read(const struct yaml_node *node, struct plan_pin *out, struct e
         return err->code;
     if (!hex_decode(digits, out->expected.bytes, DIGEST_BYTES))
         return yaml_fault(sha256, err, "`sha256` is not one; write 64 lower-case hexadecimal digits");
+    out->line = path->line;
     return 0;
 }
 
@@ -78,6 +79,7 @@ static int binary_read(const struct yaml_node *node, struct plan_binary *out, st
     for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
         if (strcmp(out->name, reserved[i]) == 0)
             return yaml_fault(name, err, "the recorder identifies %s itself; rename this one", out->name);
+    out->line = path->line;
     return plan_path_absolute(path, &out->path, err);
 }
 

@@ -11,18 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-int bindings_check_pins(const struct plan *plan, struct err *err)
-{
-    for (size_t i = 0; i < plan->pin_count; i++) {
-        Exhibit__Pin *pin = NULL;
-
-        if (host_pin_check(plan->pins[i].path, &plan->pins[i].expected, &pin, err) < 0)
-            return err->code;
-        exhibit__pin__free_unpacked(pin, NULL);
-    }
-    return 0;
-}
-
 static int binary_add(struct bindings *bindings, const char *name, const char *path, struct err *err)
 {
     size_t *count = &bindings->message.n_binaries;

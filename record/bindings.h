@@ -18,9 +18,6 @@ struct bindings {
     char *version; /* owned */
 };
 
-/* Checks the pins alone. ERR_USAGE at the first that does not match. */
-int bindings_check_pins(const struct plan *plan, struct err *err);
-
 /*
  * Gathers everything and puts plan, oracle and policy bytes (NULL: none) into the journal's pack. `program_dir` is
  * where the toolkit's own programs are. Gives the probe's digest to the session. ERR_USAGE: a binary is missing or a

@@ -59,6 +59,14 @@ static void complain(struct err *err)
     (void)fprintf(stderr, "exhibit-record: %s\n", err->text);
 }
 
+/* A file of the caller's that cannot be read: nothing was started, and the caller can fix it. */
+static int unreadable(struct err *err, const char *what)
+{
+    struct err why = *err;
+
+    return err_set(err, ERR_USAGE, "the %s: %.900s; name a file that can be read", what, why.text);
+}
+
 /* Reads and parses the oracle: the one named on the command line, else the plan's, else the shipped one. */
 static int oracle_load(const struct args *args, const struct plan *plan, const char *program_dir, struct oracle *out,
                        struct err *err)
@@ -71,10 +79,8 @@ static int oracle_load(const struct args *args, const struct plan *plan, const c
         (void)snprintf(shipped, sizeof shipped, "%s/../share/exhibit/oracle-default.yaml", program_dir);
         file = shipped;
     }
-    if (file_read_path(AT_FDCWD, file, 0, LIMIT_YAML_BYTES, &source, err) < 0) {
-        err->code = ERR_USAGE;
-        return err_wrap(err, "the oracle");
-    }
+    if (file_read_path(AT_FDCWD, file, 0, LIMIT_YAML_BYTES, &source, err) < 0)
+        return unreadable(err, "oracle");
     if (oracle_parse(file, source.data, source.size_bytes, out, err) < 0)
         return err->code;
     return oracle_fits_plan(file, out, plan, err);
@@ -92,8 +98,8 @@ static int record(const struct args *args, Exhibit__Claim **out, bool *out_inter
     if (code == 0) {
         (void)snprintf(candidates_dir, sizeof candidates_dir, "%s/../share/exhibit/candidates", program_dir);
         code = plan_read(args->plan, candidates_dir, &plan, err);
-        if (code < 0) /* also one that cannot be read: nothing was started, and the caller can fix it */
-            code = err->code = ERR_USAGE;
+        if (code == ERR_SYSTEM)
+            code = unreadable(err, "plan");
     }
     if (code == 0)
         code = oracle_load(args, &plan, program_dir, &oracle, err);

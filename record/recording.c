@@ -7,6 +7,7 @@
 #include "record/cgroup.h"
 #include "record/layout.h"
 #include "record/orphans.h"
+#include "record/preflight.h"
 #include "record/spawn.h"
 #include "record/steps.h"
 
@@ -59,7 +60,7 @@ static int output_check(struct recording *recording, struct err *err)
         return err_set_errno(err, "memory for the output's name");
     base = basename(copy_base);
     if (*output == 0 || output[strlen(output) - 1] == '/' || strlen(base) > NAME_MAX - 32)
-        return err_set(err, ERR_USAGE, "-o %s: not a file name that can be used", output);
+        return err_set(err, ERR_USAGE, "-o %s: not a file name that can be used; name the file itself", output);
     recording->dir_fd = open(dirname(copy_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (recording->dir_fd < 0)
         return err_set(err, ERR_USAGE, "-o %s: its folder cannot be opened (%s); make it first", output,
@@ -275,7 +276,7 @@ int recording_make(const struct recording_request *request, Exhibit__Claim **out
     recording->signals.fd = -1;
     code = output_check(recording, err);
     if (code == 0)
-        code = bindings_check_pins(request->plan, err);
+        code = preflight_check(request->plan, request->program_dir, err);
     if (code == 0)
         code = policy_read(recording, err);
     if (code == 0)

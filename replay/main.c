@@ -10,6 +10,7 @@
 #include "replay/confine_self.h"
 #include "replay/differ.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -152,7 +153,8 @@ static int replay(const struct args *args, struct err *err)
         code = file_read_path(AT_FDCWD, args->oracle, 0, LIMIT_YAML_BYTES, &oracle, err);
     if (code < 0) {
         replay_say(args->oracle, err->text);
-        return code == ERR_SYSTEM ? EXIT_COULD_NOT : EXIT_USAGE;
+        /* A wrong name is the caller's to mend; a file that does not come off the disk is not. */
+        return code == ERR_SYSTEM && err->sys_errno == EIO ? EXIT_COULD_NOT : EXIT_USAGE;
     }
     code = open_for_replay(args->bundle, &fd, err);
     if (code == 0) {

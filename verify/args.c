@@ -36,7 +36,7 @@ static int verify_args_take_digest(const char *option, const char *text, struct 
     return 0;
 }
 
-static int verify_args_take(int option, struct verify_args *out, struct err *err)
+static int verify_args_take(int option, const char *word, struct verify_args *out, struct err *err)
 {
     switch (option) {
     case 'o':
@@ -61,9 +61,9 @@ static int verify_args_take(int option, struct verify_args *out, struct err *err
         out->help = true;
         return 0;
     case ':':
-        return err_set(err, ERR_USAGE, "an option lacks its value; see --help");
+        return err_set(err, ERR_USAGE, "%s lacks its value; see --help", word);
     default:
-        return err_set(err, ERR_USAGE, "unknown option; see --help");
+        return err_set(err, ERR_USAGE, "unknown option %s; see --help", word);
     }
 }
 
@@ -83,7 +83,7 @@ int verify_args_parse(int argc, char *const argv[], struct verify_args *out, str
     optind = 0; /* so that the function may be called again */
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1)
-        if (verify_args_take(option, out, err) < 0)
+        if (verify_args_take(option, argv[optind - 1], out, err) < 0)
             return err->code;
     if (out->help)
         return 0;

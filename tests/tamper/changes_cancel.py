@@ -5,6 +5,7 @@ from edits import drop_rows, end_at, late_row, message, set_oracle, step, told_p
 from facts import STDOUT, event
 
 ENDED_NS, GRACE_NS = 2_000_000_000, 1_000_000_000
+LATE = 20  # a planned round that the usable candidate's grandchild does not come to
 ENDED, QUIET = "cancel.ended", "cancel.quiet"
 
 
@@ -75,21 +76,21 @@ def _(f):
 @no_go("late-heartbeat", QUIET)
 def _(f):
     end_at(f, tree(f), "grandchild", stepped(f) + GRACE_NS + 500)
-    late_row(f, tree(f), "grandchild", 9, stepped(f) + GRACE_NS + 1)
+    late_row(f, tree(f), "grandchild", LATE, stepped(f) + GRACE_NS + 1)
 
 
 @go("heartbeat-within-the-grace")
 def _(f):
     """A row exactly at the limit is not later than it."""
     end_at(f, tree(f), "grandchild", stepped(f) + GRACE_NS + 500)
-    late_row(f, tree(f), "grandchild", 9, stepped(f) + GRACE_NS)
+    late_row(f, tree(f), "grandchild", LATE, stepped(f) + GRACE_NS)
 
 
 @no_go("late-heartbeat-at-its-end", QUIET)
 def _(f):
     """Gone at the very time of the arrival is not gone before it."""
     end_at(f, tree(f), "grandchild", stepped(f) + GRACE_NS + 500)
-    late_row(f, tree(f), "grandchild", 9, stepped(f) + GRACE_NS + 500)
+    late_row(f, tree(f), "grandchild", LATE, stepped(f) + GRACE_NS + 500)
 
 
 @go("late-bytes-of-the-dead")
@@ -97,7 +98,7 @@ def _(f):
     """Bytes that arrive after the role's end are late, not life; the row counts."""
     run, gone = tree(f), f.one("all_gone", tree(f))
     f.delay(f.place(gone), stepped(f) + GRACE_NS + 500)
-    line = f.row(run, "grandchild", 8).replace(b" grandchild 8 ", b" grandchild 9 ")
+    line = f.row(run, "grandchild", 8).replace(b" grandchild 8 ", f" grandchild {LATE} ".encode())
     f.add_chunk(run, STDOUT, line, f.place(f.one("all_gone", run)), at_ns=stepped(f) + GRACE_NS + 400)
 
 
@@ -106,7 +107,7 @@ def _(f):
     """An attempt that was only announced is life as well."""
     run = tree(f)
     end_at(f, run, "grandchild", stepped(f) + GRACE_NS + 500)
-    line = f"EXHIBIT1 try {f.nonce(run, 'grandchild')} grandchild 9 read\n".encode()
+    line = f"EXHIBIT1 try {f.nonce(run, 'grandchild')} grandchild {LATE} read\n".encode()
     f.add_chunk(run, STDOUT, line, f.place(f.end_of(run, "grandchild")), at_ns=stepped(f) + GRACE_NS + 1)
 
 
@@ -141,7 +142,7 @@ def _(f):
     """A datagram of a round that left no row: nothing explains it, and it came late."""
     run = tree(f)
     end_at(f, run, "grandchild", stepped(f) + GRACE_NS + 500)
-    late = message(run, "UDP", told_payload(f, run, "udp", "grandchild", 9))
+    late = message(run, "UDP", told_payload(f, run, "udp", "grandchild", LATE))
     late.event.at_ns = stepped(f) + GRACE_NS + 1
     f.put_before(f.end_of(run, "grandchild"), late)
 
@@ -151,7 +152,7 @@ def _(f):
     """The same, told of no run: no trace of this run, but its nonce and its line."""
     run = tree(f)
     end_at(f, run, "grandchild", stepped(f) + GRACE_NS + 500)
-    late = message(0, "UDP", told_payload(f, run, "udp", "grandchild", 9))
+    late = message(0, "UDP", told_payload(f, run, "udp", "grandchild", LATE))
     late.event.at_ns = stepped(f) + GRACE_NS + 1
     f.put_before(f.end_of(run, "grandchild"), late)
 
@@ -159,7 +160,7 @@ def _(f):
 @no_go("late-heartbeat-after-the-bound", ENDED, QUIET)
 def _(f):
     end_at(f, tree(f), "grandchild", stepped(f) + ENDED_NS + 500)
-    late_row(f, tree(f), "grandchild", 9, stepped(f) + ENDED_NS + 1)
+    late_row(f, tree(f), "grandchild", LATE, stepped(f) + ENDED_NS + 1)
 
 
 @incomplete("late-heartbeat-of-nobody", "complete.observers", ENDED, QUIET)
@@ -167,7 +168,7 @@ def _(f):
     """A role without identity has no observed end: what comes late is life."""
     run = tree(f)
     end_at(f, run, "grandchild", stepped(f) + GRACE_NS + 500)
-    late_row(f, run, "grandchild", 9, stepped(f) + GRACE_NS + 1)
+    late_row(f, run, "grandchild", LATE, stepped(f) + GRACE_NS + 1)
     f.remove(f.identities(run, "grandchild"))
 
 
@@ -176,7 +177,7 @@ def _(f):
     """Where identities are optional, lines must have come in time."""
     run = tree(f)
     end_at(f, run, "grandchild", stepped(f) + ENDED_NS + 500)
-    late_row(f, run, "grandchild", 9, stepped(f) + ENDED_NS + 1)
+    late_row(f, run, "grandchild", LATE, stepped(f) + ENDED_NS + 1)
     f.remove(f.identities(run, "grandchild"))
     set_oracle(f, lambda text: text + "\nidentities: optional\n")
 

@@ -67,7 +67,7 @@ def end_at(f, run, role, at_ns):
 
 def drop_rows(f, run, role, numbers=None):
     """Takes a role's rows and tries away (of some rounds), in all copies."""
-    head = f"EXHIBIT1 ".encode()
+    head = b"EXHIBIT1 "
     for line in set(f.stream(run, SCRATCH[role]).splitlines(keepends=True)):
         words = line.split()
         if line.startswith(head) and len(words) > 4 and (numbers is None or int(words[4]) in numbers):

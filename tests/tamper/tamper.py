@@ -12,6 +12,8 @@ import json
 import pathlib
 import sys
 
+sys.dont_write_bytecode = True  # a test leaves nothing in the sources
+
 import changes
 import claims
 import pack

@@ -155,7 +155,7 @@ static void unseen_binary(struct stage *s)
 {
     static struct plan_binary binaries[1];
 
-    binaries[0] = (struct plan_binary){TEXT("node"), TEXT("/bin/node")};
+    binaries[0] = (struct plan_binary){.name = TEXT("node"), .path = TEXT("/bin/node")};
     s->plan.plan.binaries = binaries;
     s->plan.plan.binary_count = 1;
 }

@@ -1,0 +1,69 @@
+#include "record/preflight.h"
+
+#include "base/cleanup.h"
+#include "record/host.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Says what is wrong with a file; NULL: nothing. `executable`: it has to be that, too. */
+static const char *fault_of(const char *path, bool executable)
+{
+    struct stat seen;
+
+    if (stat(path, &seen) < 0)
+        return strerror(errno);
+    if (!S_ISREG(seen.st_mode))
+        return "not a regular file";
+    return executable && access(path, X_OK) < 0 ? "not executable" : NULL;
+}
+
+static int pins_check(const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < plan->pin_count; i++) {
+        Exhibit__Pin *pin = NULL;
+        struct err why;
+
+        if (host_pin_check(plan->pins[i].path, &plan->pins[i].expected, &pin, &why) < 0)
+            return err_set(err, why.code, "%s:%u: %.600s; restore the file, or pin the digest that it should have",
+                           plan->file, plan->pins[i].line, why.text);
+        exhibit__pin__free_unpacked(pin, NULL);
+    }
+    return 0;
+}
+
+static int launcher_check(const struct plan *plan, const char *program_dir, struct err *err)
+{
+    static const char tools[] = "{tools}/", workspace[] = "{workspace}/";
+    const char *word = plan->candidate.argv.items[0], *why;
+    char path[PATH_MAX] = "";
+
+    if (strncmp(word, tools, sizeof tools - 1) == 0)
+        (void)snprintf(path, sizeof path, "%s/%s", program_dir, word + sizeof tools - 1);
+    else if (strncmp(word, workspace, sizeof workspace - 1) == 0 && plan->workspace != NULL)
+        (void)snprintf(path, sizeof path, "%s/%s", plan->workspace, word + sizeof workspace - 1);
+    else
+        (void)snprintf(path, sizeof path, "%s", word);
+    why = fault_of(path, true);
+    return why == NULL ? 0
+                       : err_set(err, ERR_USAGE, "%s:%u: the launcher %s: %s; install it, or name one that is there",
+                                 plan->candidate.argv_file, plan->candidate.argv_line, word, why);
+}
+
+int preflight_check(const struct plan *plan, const char *program_dir, struct err *err)
+{
+    if (pins_check(plan, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < plan->binary_count; i++) {
+        const char *why = fault_of(plan->binaries[i].path, false);
+
+        if (why != NULL)
+            return err_set(err, ERR_USAGE, "%s:%u: binary %s, %s: %s; install it, or name one that is there",
+                           plan->file, plan->binaries[i].line, plan->binaries[i].name, plan->binaries[i].path, why);
+    }
+    return launcher_check(plan, program_dir, err);
+}

@@ -42,6 +42,8 @@ struct log {
 
 static int check_event(const struct log *log, const Exhibit__Event *event, struct err *err)
 {
+    if (event->what_case == EXHIBIT__EVENT__WHAT_MESSAGE && event->message->payload.len > LIMIT_MESSAGE_BYTES)
+        return err_set(err, ERR_FORMAT, "FORMAT 6.3.1: a payload of %zu bytes", event->message->payload.len);
     if (event->seq != log->seen + 1)
         return err_set(err, ERR_FORMAT, "FORMAT 7.2: it has the sequence number %" PRIu64, event->seq);
     if (event->at_ns < log->at_ns)

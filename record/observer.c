@@ -215,10 +215,11 @@ static int identities_look(struct observer *observer, struct err *err)
 
     for (size_t i = 0; i < observer->members.count; i++) {
         struct member *member = &observer->members.items[i];
-        uint64_t age_ns = now_ns - member->seen_at_ns;
+        uint64_t age_ns = now_ns - member->seen_at_ns, told_ns = proc_age_ns(member->start_time);
         bool settled = age_ns > SETTLED_AFTER_NS && now_ns - member->looked_at_ns < SETTLED_EACH_NS;
 
-        if (age_ns < UNREAD_AFTER_NS || (member->identity_hash != 0 && (observer->events != NULL || settled)))
+        if ((age_ns < UNREAD_AFTER_NS && (member->start_time == 0 || told_ns < UNREAD_AFTER_NS)) ||
+            (member->identity_hash != 0 && (observer->events != NULL || settled)))
             continue;
         member->looked_at_ns = now_ns;
         if (identity_look(observer, member->pid, source, false, err) < 0)

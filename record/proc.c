@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #define EXECUTABLE_MAX_BYTES (512u << 20) /* a larger one is not hashed: its digest stays empty */
 #define HASHED_AT_ONCE 64
@@ -74,6 +76,16 @@ bool proc_stat_read(pid_t pid, struct proc_stat *out)
     ssize_t size_bytes = small_read(pid, "stat", text, sizeof text);
 
     return size_bytes > 0 && proc_stat_parse(text, (size_t)size_bytes, out);
+}
+
+uint64_t proc_age_ns(uint64_t start_time)
+{
+    uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK), now_ns;
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return now_ns / tick_ns > start_time ? now_ns - (start_time + 1) * tick_ns : 0;
 }
 
 bool proc_is_gone(pid_t pid, uint64_t start_time)

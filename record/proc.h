@@ -25,6 +25,9 @@ bool proc_stat_read(pid_t pid, struct proc_stat *out);
 /* Parses the text of such a file (size_bytes of it; need not end in NUL). False: malformed; out unset. */
 bool proc_stat_parse(const char *text, size_t size_bytes, struct proc_stat *out);
 
+/* How long ago a process started, to the tick: never more than it is. */
+uint64_t proc_age_ns(uint64_t start_time);
+
 /* Whether the process with this identity is gone: no such one, or a zombie of which no thread is left. */
 bool proc_is_gone(pid_t pid, uint64_t start_time);
 

@@ -138,6 +138,9 @@ static int ledger_open_run(struct ledger *ledger, Exhibit__Event *event, struct 
                        event->seq, told->name, ledger_mode_text(told->mode), told->repeat);
     if (told->kind == EXHIBIT__RUN_KIND__RUN_TRIAL && ledger_check_assignment(event, err) < 0)
         return err->code;
+    if (told->kind != EXHIBIT__RUN_KIND__RUN_TRIAL && told->probe != NULL)
+        return err_set(err, ERR_FORMAT, "DECISION 1.1: event %" PRIu64 " assigns a probe to a run that is no trial",
+                       event->seq);
     runs = reallocarray(ledger->runs, ledger->run_count + 1, sizeof(struct ledger_run *));
     if (runs == NULL)
         return err_set(err, ERR_SYSTEM, "out of memory");

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -72,6 +73,26 @@ static void a_zombie_and_another_start_time_are_gone(void **state)
     assert_true(proc_is_gone(pid, stat.start_time));
 }
 
+static void the_age_of_a_process_is_never_told_to_be_more_than_it_is(void **state)
+{
+    struct proc_stat stat;
+    struct timespec a_while = {.tv_nsec = 50000000};
+    pid_t child = fork();
+
+    (void)state;
+    if (child == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    assert_true(proc_stat_read(child, &stat));
+    assert_true(proc_age_ns(stat.start_time) < 40000000u);
+    (void)nanosleep(&a_while, NULL);
+    assert_in_range(proc_age_ns(stat.start_time), 40000000u, 10000000000u);
+    assert_int_equal(proc_age_ns(UINT64_MAX / 1000000000u), 0);
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+}
+
 static void identity_tells_executable_argv_and_network(void **state)
 {
     Exhibit__ProcessIdentity *identity = proc_identity_read(getpid());
@@ -111,6 +132,7 @@ int main(void)
         cmocka_unit_test(stat_is_read_past_a_name_that_looks_like_fields),
         cmocka_unit_test(stat_that_is_cut_is_refused),
         cmocka_unit_test(a_zombie_and_another_start_time_are_gone),
+        cmocka_unit_test(the_age_of_a_process_is_never_told_to_be_more_than_it_is),
         cmocka_unit_test(identity_tells_executable_argv_and_network),
         cmocka_unit_test(identity_of_a_zombie_is_none),
     };

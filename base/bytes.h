@@ -33,5 +33,6 @@ int bytes_reserve(struct bytes *bytes, size_t extra_bytes, size_t max_bytes, str
 /* Writes 2 * size_bytes lower-case digits and a NUL to out. */
 void hex_encode(const uint8_t *from, size_t size_bytes, char *out);
 
-/* Reads exactly 2 * size_bytes lower-case digits from text (which must end there). False: not such a text; out unset. */
+/* Reads exactly 2 * size_bytes lower-case digits from text (which must end there). False: not such a text; out unset.
+ */
 bool hex_decode(const char *text, uint8_t *out, size_t size_bytes);

@@ -73,8 +73,7 @@ int file_read_all(int fd, size_t max_bytes, struct bytes *out, struct err *err)
 
 int file_read_path(int dir_fd, const char *path, int no_follow, size_t max_bytes, struct bytes *out, struct err *err)
 {
-    AUTO_FD int fd =
-        openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (no_follow ? O_NOFOLLOW : 0));
+    AUTO_FD int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (no_follow ? O_NOFOLLOW : 0));
     struct stat stat;
     int code;
 

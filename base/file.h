@@ -16,7 +16,8 @@ int file_write_all(int fd, const void *from, size_t size_bytes, struct err *err)
 /* Reads exactly size_bytes at offset. ERR_SYSTEM: a read error. ERR_FORMAT: the file ends before (names the offset). */
 int file_pread_all(int fd, void *to, size_t size_bytes, uint64_t offset, struct err *err);
 
-/* Reads from fd to its end into `out` (owned by the caller). ERR_LIMIT: more than max_bytes. ERR_SYSTEM: a read error. */
+/* Reads from fd to its end into `out` (owned by the caller). ERR_LIMIT: more than max_bytes. ERR_SYSTEM: a read error.
+ */
 int file_read_all(int fd, size_t max_bytes, struct bytes *out, struct err *err);
 
 /*

@@ -3,25 +3,10 @@
  */
 #include "replay/bundle.h"
 
-#include "base/cleanup.h"
+#include "replay/judge.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-int bundle_open_file(const char *path, bool follow, int *out_fd, struct err *err)
-{
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
-    struct stat state;
-
-    if (fd < 0 || fstat(fd, &state) < 0)
-        return err_set_errno(err, "cannot be opened");
-    if (!S_ISREG(state.st_mode))
-        return err_set(err, ERR_SYSTEM, "not a regular file");
-    *out_fd = take_fd(&fd);
-    return 0;
-}
 
 /* Reads the receipt and its log into derived tables. */
 static int read_facts(struct bundle *bundle, bool *out_partial, struct err *err)
@@ -56,7 +41,7 @@ static int read_recorded_oracle(struct bundle *bundle, const struct digest *dige
 static int replay(struct bundle *bundle, int fd, const struct bytes *oracle_text, const char *oracle_file,
                   struct err *err)
 {
-    struct judge_request *request = &bundle->request;
+    struct judge_request request = {.oracle = &bundle->oracle};
     const ProtobufCBinaryData *recorded;
     int code = 0;
 
@@ -65,23 +50,22 @@ static int replay(struct bundle *bundle, int fd, const struct bytes *oracle_text
         code = oracle_parse(oracle_file, oracle_text->data == NULL ? "" : (const char *)oracle_text->data,
                             oracle_text->size_bytes, &bundle->oracle, err);
     if (code == 0)
-        code = pack_open_observations(fd, &bundle->pack, err);
+        code = pack_open(fd, &bundle->pack, err);
     if (code < 0)
         return code;
     bundle->source = source_of_pack(bundle->pack);
     bundle->facts.source = &bundle->source;
-    request->oracle = &bundle->oracle;
-    request->receipt = pack_receipt(bundle->pack);
-    code = read_facts(bundle, &request->partial, err);
+    request.receipt = pack_receipt(bundle->pack);
+    code = read_facts(bundle, &request.partial, err);
     if (code < 0)
         return code;
     recorded = &bundle->facts.tables.recording->oracle_sha256;
-    if (!digest_from(recorded->data, recorded->len, &request->recorded_oracle))
+    if (!digest_from(recorded->data, recorded->len, &request.recorded_oracle))
         return err_set(err, ERR_FORMAT, "event 1: it names no oracle");
     if (oracle_text == NULL)
-        code = read_recorded_oracle(bundle, &request->recorded_oracle, err);
+        code = read_recorded_oracle(bundle, &request.recorded_oracle, err);
     if (code == 0)
-        code = judge_facts(&bundle->facts, request, &bundle->claim, err);
+        code = judge_facts(&bundle->facts, &request, &bundle->claim, err);
     return code < 0 ? code : claim_read(bundle->pack, &bundle->recorded, err);
 }
 

@@ -5,7 +5,6 @@
 
 #include "formats/oracle.h"
 #include "replay/derive.h"
-#include "replay/judge.h"
 
 /* Owned by the caller, free with bundle_free. */
 struct bundle {
@@ -13,16 +12,9 @@ struct bundle {
     struct source source;
     struct facts facts;
     struct oracle oracle;
-    struct judge_request request;
     const Exhibit__Claim *claim; /* derived; borrowed from facts and oracle */
     Exhibit__Claim *recorded;    /* NULL: the pack has none */
 };
-
-/*
- * Opens a file that ought to be a bundle, read-only; a FIFO or device does not make us wait. `follow`: a symbolic link as
- * the last part is followed. ERR_SYSTEM: it cannot be opened, or is no regular file.
- */
-int bundle_open_file(const char *path, bool follow, int *out_fd, struct err *err);
 
 /*
  * Replays the bundle that fd reads (borrowed until bundle_free). `oracle_text` is another oracle's bytes, and

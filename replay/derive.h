@@ -11,7 +11,7 @@
 
 enum told_kind {
     TOLD_NONE,
-    TOLD_OK, /* this and what follows: in the order of the clauses 3 to 6 of DECISION 3.2 */
+    TOLD_OK,
     TOLD_ERRNO,
     TOLD_TIMEOUT,
     TOLD_SIGNAL,
@@ -64,7 +64,6 @@ struct attempt {
     bool own_evidence;     /* DECISION 3.1 */
     uint64_t evidence_seq; /* the event that this evidence rests on */
     enum outcome outcome;  /* filled in by outcomes_judge */
-    int clause;            /* of DECISION 3.2 that gave the outcome; likewise */
 };
 
 /* A role's identity (DECISION 4.1, 4.2). */

@@ -5,7 +5,6 @@
 
 #include "formats/oracle.h"
 #include "replay/derive.h"
-#include "replay/rules.h"
 
 struct judge_request {
     const struct oracle *oracle;
@@ -13,12 +12,6 @@ struct judge_request {
     struct digest receipt;
     struct digest recorded_oracle; /* that the receipt names: under another one the claim is prospective */
 };
-
-/*
- * Finds what the oracle names, judges every case and every attempt: then the rules can be asked. *out lives in the arena
- * of the facts and borrows from them and from the oracle. Errors as judge_facts.
- */
-int judge_prepare(struct facts *facts, const struct judge_request *request, struct judged *out, struct err *err);
 
 /*
  * Judges derived facts. *out lives in the arena of the facts and borrows from them and from the oracle. ERR_MISMATCH:

@@ -22,8 +22,7 @@ struct pile {
 struct cutting {
     const struct run *run;
     Exhibit__StreamName stream;
-    lines_take *take;
-    void *context;
+    struct pile *pile;
     const struct chunk *chunks;
     size_t chunk_count;
     size_t chunk_at;
@@ -80,6 +79,8 @@ static void pile_sort(struct pile *pile)
 /* Takes a line (without its newline, which is at end_bytes in the stream). */
 static int take_line(struct cutting *cutting, struct text text, uint64_t end_bytes, struct err *err)
 {
+    enum { MANY_LINES = 1 << 16 };
+    struct pile *pile = cutting->pile;
     const struct chunk *chunk;
     struct line line;
 
@@ -97,7 +98,9 @@ static int take_line(struct cutting *cutting, struct text text, uint64_t end_byt
     line.offset_bytes = end_bytes;
     line.seq = cutting->chunks[cutting->chunk_at].seq;
     line.at_ns = cutting->chunks[cutting->chunk_at].at_ns;
-    return cutting->take(cutting->context, text, &line, err);
+    if (pile->count >= MANY_LINES && pile->count / 2 >= pile->distinct_count)
+        pile_sort(pile);
+    return table_add(&pile->lines, &pile->count, &line, sizeof line, err);
 }
 
 /* Keeps the beginning of a line; one that grows too long is no line. */

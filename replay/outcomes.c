@@ -42,20 +42,16 @@ static bool denial_lists(const struct oracle_denial *denial, int number)
     return false;
 }
 
-/* The outcome; the clause that gave it is put into the attempt. */
-static enum outcome judge(const struct run *run, struct attempt *attempt, const struct oracle_denial *denial)
+static enum outcome judge(const struct run *run, const struct attempt *attempt, const struct oracle_denial *denial)
 {
     bool network = attempt->effect == EFFECT_TCP || attempt->effect == EFFECT_UDP;
     bool private = !network || run->derived->roles[attempt->row->role].network_is_private;
     bool denied = false;
 
-    attempt->clause = 1;
     if (attempt->own_evidence || run->derived->unexplained_seq[attempt->effect] != 0)
         return OUTCOME_REACHED;
-    attempt->clause = 2;
     if (attempt->row->contested)
         return OUTCOME_UNDETERMINED;
-    attempt->clause = 2 + attempt->told.kind;
     switch (attempt->told.kind) {
     case TOLD_OK:
         return private ? OUTCOME_DIVERTED : OUTCOME_UNDETERMINED;

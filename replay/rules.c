@@ -38,23 +38,7 @@ void finding_tell(struct finding *finding, const char *fmt, ...)
         va_end(args);
         make_printable(text);
     }
-    if (finding->notes != NULL && finding->count < FINDING_NOTES) {
-        struct finding_note *note = &finding->notes[finding->count];
-
-        va_start(args, fmt);
-        (void)vsnprintf(note->text, sizeof note->text, fmt, args);
-        va_end(args);
-        make_printable(note->text);
-    }
     finding->count++;
-}
-
-/* The note of the last finding. NULL: none is taken. */
-static struct finding_note *last_note(struct finding *finding)
-{
-    bool taken = finding->notes != NULL && finding->count > 0 && finding->count <= FINDING_NOTES;
-
-    return taken ? &finding->notes[finding->count - 1] : NULL;
 }
 
 /* Adds what stands in the next free place, unless it was named before. */
@@ -69,28 +53,19 @@ static void add_evidence(struct finding *finding, const char *text)
 
 void finding_event(struct finding *finding, uint64_t seq)
 {
-    struct finding_note *note = last_note(finding);
     char text[sizeof finding->evidence[0]];
 
     if (seq == 0)
         return;
-    if (note != NULL && note->seq_count < NOTE_EVENTS)
-        note->seqs[note->seq_count++] = seq;
     (void)snprintf(text, sizeof text, "event %" PRIu64, seq);
     add_evidence(finding, text);
 }
 
 void finding_row(struct finding *finding, const struct run *run, int role, uint32_t round)
 {
-    struct finding_note *note = last_note(finding);
     char text[sizeof finding->evidence[0]];
     int used = snprintf(text, sizeof text, "run %.80s/%s", run->start->name, word_of_mode((int)run->start->mode));
 
-    if (note != NULL) {
-        note->run = run;
-        note->role = role;
-        note->round = round;
-    }
     if (role != 0)
         (void)snprintf(text + used, sizeof text - (size_t)used, " row %s/%" PRIu32, word_of_role(role), round);
     make_printable(text);

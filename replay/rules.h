@@ -8,17 +8,7 @@
 #include "replay/derive.h"
 #include "replay/match.h"
 
-enum { FINDING_TEXTS = 3, FINDING_EVIDENCE = 8, FINDING_NOTES = 20, NOTE_EVENTS = 8 };
-
-/* One thing that speaks against a rule, with what it rests on. */
-struct finding_note {
-    char text[240];
-    uint64_t seqs[NOTE_EVENTS];
-    size_t seq_count;
-    const struct run *run; /* NULL: it names no run */
-    int role;              /* 0: it names no row */
-    uint32_t round;
-};
+enum { FINDING_TEXTS = 3, FINDING_EVIDENCE = 8 };
 
 /* What speaks against a rule: the first few for a person, and how many there are. All zero: nothing. */
 struct finding {
@@ -26,7 +16,6 @@ struct finding {
     char texts[FINDING_TEXTS][240];
     char evidence[FINDING_EVIDENCE][160]; /* each once */
     size_t evidence_count;
-    struct finding_note *notes; /* FINDING_NOTES zeroed ones to be filled in, the first ones found; NULL: not wanted */
 };
 
 /* Adds one; text that could steer a terminal is made harmless. */

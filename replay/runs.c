@@ -61,6 +61,8 @@ static int take_roles(struct run *run, const Exhibit__ProbeAssignment *probe, st
             return err_set(err, ERR_FORMAT, "run %" PRIu32 ": its roles are not in order", run->number);
         if (probe->roles[i]->rounds > LIMIT_ROUNDS)
             return err_set(err, ERR_LIMIT, "run %" PRIu32 ": %" PRIu32 " rounds", run->number, probe->roles[i]->rounds);
+        if (probe->roles[i]->rounds == 0)
+            return err_set(err, ERR_FORMAT, "run %" PRIu32 ": DECISION 1.1: a role of 0 rounds", run->number);
         run->listed[role] = true;
         run->rounds[role] = probe->roles[i]->rounds;
         before = role;

@@ -38,6 +38,7 @@ struct scene {
     const char *case_stderr;
     uint32_t gone_ms; /* after the step */
     bool no_step;
+    int mute_role;           /* strict trial: it leaves no row; 0: none */
     const char *archives[3]; /* member content of out.tar of each case run; NULL: no such artifact */
 
     struct arena arena;

@@ -321,7 +321,8 @@ static void add_trial(struct scene *scene, uint32_t run, Exhibit__Mode mode, uin
         for (uint32_t round = 1; round <= (role == GRANDCHILD ? 2U : 1U); round++) {
             char line[100];
 
-            add_piece(scene, run, &out, scene_row(scene, run, role, round));
+            if (!strict || role != scene->mute_role)
+                add_piece(scene, run, &out, scene_row(scene, run, role, round));
             if (strict)
                 continue;
             add_reached(scene, run, role, round);

@@ -51,7 +51,7 @@ static int count_event(void *context, const Exhibit__Event *event, struct err *e
 
 static void events_come_back_in_order_over_segment_borders(void **state)
 {
-    enum { COUNT = 300, PAYLOAD = 33333 };
+    enum { COUNT = 7000, PAYLOAD = LIMIT_MESSAGE_BYTES - 1 };
     struct fixture *fixture = *state;
     struct stream_writer *writer = stream_writer_new(fixture->writer);
     AUTO_FREE uint8_t *payload = some_bytes(PAYLOAD);

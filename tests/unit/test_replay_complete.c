@@ -310,12 +310,10 @@ static void controls_need_each_canary_watched(void **state)
 static void spoke_needs_a_row_of_each_role(void **state)
 {
     struct scene *scene = planned();
-    Exhibit__Event *start;
 
     (void)state;
+    scene->mute_role = GRANDCHILD;
     scene_build(scene);
-    start = scene_find(scene, WHAT(RUN_START), RUN_STRICT, 0);
-    start->run_start->probe->roles[GRANDCHILD - 1]->rounds = 0;
     scene_expect(scene, "INCOMPLETE", "complete.spoke", "grandchild left no row");
 }
 

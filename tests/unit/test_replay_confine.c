@@ -94,7 +94,7 @@ static bool holds_confined(bool (*check)(void))
     if (pid == 0) {
         struct confinement done;
 
-        confine_self(&(struct keep){0}, &done);
+        confine_self(&done);
         _exit(!(done.seccomp && check()));
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -55,8 +55,8 @@ static int finish(struct spawned *spawned, char *output, size_t room)
 
 static void a_command_gets_its_environment_alone_and_leads_its_group(void **state)
 {
-    char *argv[] = {"/bin/sh", "-c", "env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD=; cut -d' ' -f1,5,6 /proc/$$/stat",
-                    NULL};
+    char *argv[] = {"/bin/sh", "-c",
+                    "env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD=; cut -d' ' -f1,5,6 /proc/$$/stat", NULL};
     char *environment[] = {"PATH=/usr/bin:/bin", "ONLY=this", NULL};
     struct spawned spawned = start(argv, environment);
     char output[1024], expected[1024];

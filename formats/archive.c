@@ -329,13 +329,6 @@ static int read_list(struct listing *listing, const void *from, size_t size_byte
     return drain_filters(listing, err);
 }
 
-static bool zone_is_utc(void)
-{
-    const char *zone = getenv("TZ");
-
-    return zone != NULL && strcmp(zone, "UTC0") == 0;
-}
-
 int archive_list_read(const void *from, size_t size_bytes, struct archive_list *out, struct err *err)
 {
     struct listing listing = {0};
@@ -345,10 +338,8 @@ int archive_list_read(const void *from, size_t size_bytes, struct archive_list *
     int code;
 
     /* Zip members carry local time, which libarchive reads by the zone of this process: one zone for every reader. */
-    if (!zone_is_utc()) { /* where threads list archives, it was set before they started, and stays untouched */
-        (void)setenv("TZ", "UTC0", 1);
-        tzset();
-    }
+    (void)setenv("TZ", "UTC0", 1);
+    tzset();
     code = read_list(&listing, from, size_bytes, err);
     if (listing.formats != NULL)
         archive_read_free(listing.formats);

@@ -151,7 +151,8 @@ class Commands(unittest.TestCase):
 
     def test_the_memory_of_the_recorder_does_not_grow_with_the_output(self):
         self.assertGreater(MEMORY.looks, 50)
-        self.assertLess(MEMORY.most, 64 * MIB)
+        # The sanitizers keep what was freed for a while, as a shadow of it all: then only growth with the gigabyte counts.
+        self.assertLess(MEMORY.most, (512 if hostile.SANITIZED else 64) * MIB)
 
     def test_two_pipes_that_are_flooded_at_once_are_both_whole(self):
         for mode in MODES:

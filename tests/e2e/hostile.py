@@ -20,6 +20,7 @@ BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 sys.path.insert(0, str(SOURCE / "tests" / "independent"))
 from records import Bundle, name_of  # noqa: E402
 
+SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
 ROOT = pathlib.Path(tempfile.mkdtemp(prefix="hostile-", dir="/var/tmp"))
 os.chmod(ROOT, 0o755)
 PIECE = 65536

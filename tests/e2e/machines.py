@@ -216,7 +216,8 @@ class Storms(unittest.TestCase):
         if hostile.name_of(facts_of(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
             self.skipTest("no process events for users here")
         self.assertTrue(HELD_UP, "the recorder was held up while the storm was beside the probe")
-        self.assertEqual(self.told_or_whole(place), "told")
+        # With sanitizers the storm may be slower than the reader: then nothing was lost, and that is said.
+        self.assertIn(self.told_or_whole(place), ("told", "whole") if hostile.SANITIZED else ("told",))
 
 
 class Limits(unittest.TestCase):
@@ -263,8 +264,8 @@ class Limits(unittest.TestCase):
 
     def test_no_room_for_another_process(self):
         place = Place("processes", FINE)
-        self.refused(place, "start a process: Resource temporarily unavailable", [*AS_USER, "prlimit", "--nproc=1:1"],
-                     for_user(place))
+        self.refused(place, "start a process: Resource temporarily unavailable", [*AS_USER, "prlimit", "--nproc=1:1",
+                     "env", "ASAN_OPTIONS=detect_leaks=0"], for_user(place))  # the leak check would start one
 
     def test_no_room_for_a_whole_tree_is_incomplete(self):
         if not PIDS:

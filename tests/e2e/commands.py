@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Commands that behave badly: they hang, flood, leave descendants, close their pipes, die, or cannot be executed at all.
+"""Commands that behave badly: they hang, flood, leave descendants, close their pipes, die, or cannot be executed.
 
 usage: commands.py BUILD SOURCE
 """
+import concurrent.futures
 import hashlib
 import os
 import pathlib
@@ -14,7 +15,8 @@ import time
 import unittest
 
 import hostile
-from hostile import BOOTSTRAP, FOR_BOOTSTRAP, PIECE, STRICT, facts_of, Place, b64, claim_of, failing, met, shell, subject
+from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, PIECE, STRICT, Place, b64, claim_of, facts_of, failing, met, shell,
+                     subject)
 
 MIB = 1 << 20
 MODES = ("baseline", "strict")
@@ -33,8 +35,8 @@ def flood_digest(count):
 
 
 def places():
-    dies = {f"dies-of-{name.lower()}": (shell(f"ulimit -c unlimited; cd {{scratch}}; kill -{name} $$"), {"signal": name})
-            for name in SIGNALS}
+    dies = {f"dies-of-{name.lower()}": (shell(f"ulimit -c unlimited; cd {{scratch}}; kill -{name} $$"),
+                                        {"signal": name}) for name in SIGNALS}
     braced = ODD.replace(b"{", b"{{")
     odd = {"command": [subject("echo_bytes"), b64(braced), b64(b"\xff{{\xfe")], "environment": {"ODD": b64(braced)},
            "stdin": b64(bytes(range(256)) * 4)}
@@ -54,9 +56,11 @@ def places():
         **dies,
     }
     spoiled = {name: ({"command": [f"{hostile.ROOT}/{name}"]}, {"exit": code})
-               for name, code in (("missing", 127), ("not-executable", 126), ("bad-interpreter", 126), ("no-format", 126))}
+               for name, code in (("missing", 127), ("not-executable", 126), ("bad-interpreter", 126),
+                                  ("no-format", 126))}
     made = (Place("commands", cases, BOOTSTRAP, FOR_BOOTSTRAP, STRICT),
-            Place("memory", {"gigabyte": (shell(f'[ ! "$STRICT" ] || exec {FLOOD} 16384'), {"exit": 0})}, candidate=STRICT),
+            Place("memory", {"gigabyte": (shell(f'[ ! "$STRICT" ] || exec {FLOOD} 16384'), {"exit": 0})},
+                  candidate=STRICT),
             Place("spoiled", {**spoiled, "fine": (shell("exit 0"), {"exit": 0})}, BOOTSTRAP, FOR_BOOTSTRAP))
     (made[0].folder / "big").write_bytes(os.urandom(4 * MIB))
     for name, content, mode in (("not-executable", "#!/bin/sh\n", 0o644), ("no-format", "exit 0\n", 0o755),
@@ -88,15 +92,22 @@ def setUpModule():
     global COMMANDS, GIGABYTE, SPOILED, CLAIM, FACTS, MEMORY
     COMMANDS, GIGABYTE, SPOILED = places()
     MEMORY = Memory()
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for made in [pool.submit(gigabyte_record), pool.submit(COMMANDS.record), pool.submit(SPOILED.record)]:
+            made.result()
+    assert COMMANDS.done.code == 0, COMMANDS.done
+    CLAIM, FACTS = claim_of(COMMANDS.bundle), facts_of(COMMANDS.bundle)
+
+
+def gigabyte_record():
+    """Records it, looks at the recorder's memory meanwhile, and reads its bundle while others are still recorded."""
     process = GIGABYTE.start()
     MEMORY.pid = process.pid
     MEMORY.start()
-    hostile.record_all([COMMANDS, SPOILED])
     process.communicate(timeout=100)
     MEMORY.over.set()
     assert process.returncode == 3, process.returncode  # it has no trial
-    assert COMMANDS.done.code == 0, COMMANDS.done
-    CLAIM, FACTS = claim_of(COMMANDS.bundle), facts_of(COMMANDS.bundle)
+    facts_of(GIGABYTE.bundle)
 
 
 def tearDownModule():
@@ -151,7 +162,7 @@ class Commands(unittest.TestCase):
 
     def test_the_memory_of_the_recorder_does_not_grow_with_the_output(self):
         self.assertGreater(MEMORY.looks, 50)
-        # The sanitizers keep what was freed for a while, as a shadow of it all: then only growth with the gigabyte counts.
+        # The sanitizers keep what was freed for a while, and a shadow of it all: then only growth with it counts.
         self.assertLess(MEMORY.most, (512 if hostile.SANITIZED else 64) * MIB)
 
     def test_two_pipes_that_are_flooded_at_once_are_both_whole(self):

@@ -162,7 +162,8 @@ class Place:
             raise
         if os.environ.get("HOSTILE_TIMES"):
             print(f"{self.name}: {time.monotonic() - began:.1f} s", file=sys.stderr)
-        self.done = Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), time.monotonic() - began, self.bundle)
+        self.done = Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"),
+                         time.monotonic() - began, self.bundle)
         return self.done
 
 

@@ -11,7 +11,7 @@ import sys
 import unittest
 
 import hostile
-from hostile import BOOTSTRAP, FOR_BOOTSTRAP, facts_of, Place, claim_of, failing, shell, subject
+from hostile import BOOTSTRAP, FOR_BOOTSTRAP, Place, claim_of, facts_of, failing, shell, subject
 
 SECRET = b"what-stands-outside-" + os.urandom(16).hex().encode()
 OUTSIDE = hostile.ROOT / "outside" / "secret"
@@ -144,7 +144,8 @@ class Leftovers(unittest.TestCase):
 
     def test_nothing_outside_was_read_through_a_link(self):
         self.assertEqual(OUTSIDE.read_bytes(), SECRET)
-        self.assertTrue(BESIDE.read_bytes().startswith(SECRET + b"EXHIBIT1 write"))  # the probe itself wrote to it, where the launcher had put it
+        # The probe itself wrote to this one, where the launcher had put it.
+        self.assertTrue(BESIDE.read_bytes().startswith(SECRET + b"EXHIBIT1 write"))
         for place in (LITTER, PLANTED):
             content = hostile.plain(place.bundle)
             self.assertTrue(place.name.encode() in content)

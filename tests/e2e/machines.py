@@ -14,8 +14,8 @@ import time
 import unittest
 
 import hostile
-from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, FOR_TREE, GROUP, ROOT, TREE, facts_of, Place, claim_of, failing, met, shell,
-                     subject)
+from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, FOR_TREE, GROUP, ROOT, TREE, Place, claim_of, facts_of, failing, met,
+                     shell, subject)
 
 USER = 65534
 AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--"]
@@ -87,7 +87,8 @@ def setUpModule():
 
     PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "user", "no-control-group",
                                            "few-processes")}
-    PLACES.update(hydra=Place("hydra", hydra), storm=Place("storm", STORM),
+    leaderless = {"leaderless": (shell(f"{subject('leaderless')} & sleep 0.3"), {"exit": 0})}
+    PLACES.update(hydra=Place("hydra", hydra), leaderless=Place("leaderless", leaderless), storm=Place("storm", STORM),
                   **{"storm-in-trial": storming("storm-in-trial", subject("storm")),
                      "storm-of-user": storming("storm-of-user", str(ROOT / "toolkit" / "bin" / "storm"))})
     hostile.record_all([
@@ -97,14 +98,16 @@ def setUpModule():
         (PLACES["user"], {"before": AS_USER, "words": for_user(PLACES["user"])}),
         (PLACES["no-control-group"], {"before": ["unshare", "-m", *inside(hides)]}),
         (PLACES["hydra"], {"before": ["unshare", "-m", *inside(hides)]}),
+        (PLACES["leaderless"], {"before": ["unshare", "-m", *inside(hides)],
+                                "words": PLACES["leaderless"].words("--snapshots")}),
         (PLACES["few-processes"], {"before": inside(f"echo $$ >{PIDS}/cgroup.procs" if PIDS else ":")}),
-    ], 7)
+    ], 8)
     hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"]], 1)
     HELD_UP = held_up(PLACES["storm-of-user"])
 
 
 def held_up(place):
-    """Makes a user's recording that is stopped for a while when a storm rages beside the probe. Returns whether it was."""
+    """Makes a user's recording, stopped for a while when a storm rages beside the probe. Returns whether it was."""
     process = place.start(for_user(place), AS_USER)
     held = False
     while process.poll() is None and not held:
@@ -184,6 +187,14 @@ class Storms(unittest.TestCase):
                 self.assertEqual(facts.one("all_gone", (name, mode))[1].remaining, 0, (name, mode))
         self.assertEqual(met(claim_of(PLACES["hydra"].bundle), "strict"), {"hydra": True, "quick-hydra": True})
 
+    def test_a_process_of_which_the_first_thread_has_ended_is_seen_and_ended_by_snapshots_alone(self):
+        facts = facts_of(PLACES["leaderless"].bundle)
+        self.assertFalse(facts.start.control_group)
+        for mode in ("baseline", "strict"):
+            run = ("leaderless", mode)
+            self.assertEqual(hostile.name_of(facts.one("cleanup", run)[1], "reason"), "REASON_LEFTOVER")
+            self.assertEqual(facts.one("all_gone", run)[1].remaining, 0)
+
     def test_of_ten_thousand_forks_in_a_case_none_is_missed_or_the_loss_is_told(self):
         facts = facts_of(PLACES["storm"].bundle)
         self.assertEqual(set(met(claim_of(PLACES["storm"].bundle), "strict").values()), {True})
@@ -207,9 +218,10 @@ class Storms(unittest.TestCase):
         return "whole"
 
     def test_of_ten_thousand_forks_beside_a_probe_none_is_missed_or_the_decision_is_incomplete(self):
-        if hostile.name_of(facts_of(PLACES["storm-in-trial"].bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+        place = PLACES["storm-in-trial"]
+        if hostile.name_of(facts_of(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
             self.skipTest("no process events here")
-        self.told_or_whole(PLACES["storm-in-trial"])
+        self.told_or_whole(place)
 
     def test_a_user_whose_socket_has_little_room_is_told_of_the_loss(self):
         place = PLACES["storm-of-user"]
@@ -330,7 +342,8 @@ class Ended(unittest.TestCase):
             time.sleep(0.05)
         self.assertEqual(hostile.processes(), {})
         self.assertFalse(place.bundle.exists())
-        partial = [path for path in place.folder.iterdir() if re.match(r"\.it\.exhibit\.partial-[0-9a-f]{16}$", path.name)]
+        partial = [path for path in place.folder.iterdir()
+                   if re.match(r"\.it\.exhibit\.partial-[0-9a-f]{16}$", path.name)]
         self.assertEqual(len(partial), 1)
         self.assertEqual(hostile.run("exhibit-verify", partial[0]).returncode, 1)
         work = list((place.folder / "work").iterdir())

@@ -10,7 +10,7 @@ import sys
 import unittest
 
 import hostile
-from hostile import BOOTSTRAP, FOR_BOOTSTRAP, ROOT, STRICT, facts_of, Place, claim_of, shell
+from hostile import BOOTSTRAP, FOR_BOOTSTRAP, ROOT, STRICT, Place, claim_of, facts_of, shell
 
 WORDS = {name: f"{name}-" + os.urandom(24).hex() for name in ("environment", "npmrc", "netrc", "argv")}
 MODES = ("baseline", "strict")
@@ -136,7 +136,8 @@ class Children(unittest.TestCase):
     def test_a_recorder_that_was_given_children_refuses_to_start(self):
         for more in ((), ("--snapshots",)):
             place = Place(f"given{len(more)}", {"fine": (shell("exit 0"), {"exit": 0})})
-            done = place.record(before=["/bin/sh", "-c", 'sleep 302 >/dev/null 2>&1 & exec "$@"', "--"], words=place.words(*more))
+            given = ["/bin/sh", "-c", 'sleep 302 >/dev/null 2>&1 & exec "$@"', "--"]
+            done = place.record(before=given, words=place.words(*more))
             sleeper = [pid for pid, argv in hostile.processes().items() if argv.startswith("sleep 302")]
             for pid in sleeper:
                 os.kill(pid, 9)

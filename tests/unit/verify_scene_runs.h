@@ -25,7 +25,7 @@ static inline void scene_freeze(struct scene *scene, uint32_t run, Exhibit__Free
     list.n_entries = 2;
     event->freeze->moment = moment;
     event->freeze->input = strdup("workspace");
-    event->freeze->root = scene_text("/work/source");
+    event->freeze->root = scene_text("/box/source");
     event->freeze->list_sha256 = scene_digest(scene_put(scene, packed, exhibit__freeze_list__pack(&list, packed)));
 }
 
@@ -90,7 +90,7 @@ static inline Exhibit__Stream *scene_stream(struct scene *scene, const char *tex
 static inline Exhibit__RunStart *scene_start(struct scene *scene, uint32_t run, Exhibit__RunKind kind, const char *name,
                                              Exhibit__Mode mode, uint32_t repeat)
 {
-    static const char *const variables[] = {"HOME=/work/home", "LANG=C"};
+    static const char *const variables[] = {"HOME=/box/home", "LANG=C"};
     Exhibit__RunStart *start = SCENE_ADD(scene, run, RUN_START)->run_start;
 
     start->kind = kind;
@@ -99,7 +99,7 @@ static inline Exhibit__RunStart *scene_start(struct scene *scene, uint32_t run, 
     start->repeat = repeat;
     start->environment = scene_list(variables, 2);
     start->n_environment = 2;
-    start->cwd = scene_text("/work/copy");
+    start->cwd = scene_text("/box/copy");
     start->stdin_stream = scene_stream(scene, "");
     return start;
 }

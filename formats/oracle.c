@@ -178,6 +178,17 @@ static int trial_fits(const char *file, const struct oracle_trial *trial, const 
     return 0;
 }
 
+/* A case that no oracle names would be run and never judged: a decision that looks as if it had counted. */
+static int case_is_judged(const char *oracle_file, const struct oracle *oracle, const struct plan *plan,
+                          const struct plan_case *one, struct err *err)
+{
+    for (size_t i = 0; i < oracle->case_count; i++)
+        if (strcmp(oracle->cases[i].name, one->name) == 0)
+            return 0;
+    return err_set(err, ERR_USAGE, "%s:%u: the oracle %s says nothing of case `%s`; name it there, or remove it here",
+                   plan->file, one->line, oracle_file, one->name);
+}
+
 int oracle_fits_plan(const char *oracle_file, const struct oracle *oracle, const struct plan *plan, struct err *err)
 {
     for (size_t i = 0; i < oracle->case_count; i++) {
@@ -191,6 +202,9 @@ int oracle_fits_plan(const char *oracle_file, const struct oracle *oracle, const
     }
     for (size_t i = 0; i < oracle->trial_count; i++)
         if (trial_fits(oracle_file, &oracle->trials[i], plan, err) < 0)
+            return err->code;
+    for (size_t i = 0; i < plan->case_count; i++)
+        if (case_is_judged(oracle_file, oracle, plan, &plan->cases[i], err) < 0)
             return err->code;
     return 0;
 }

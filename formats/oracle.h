@@ -100,7 +100,9 @@ extern const char *const effect_names[];
  */
 int oracle_parse(const char *file, const void *from, size_t size_bytes, struct oracle *out, struct err *err);
 
-/* Checks that the plan has every case, trial, role and effect that the oracle names. ERR_USAGE names what is missing.
+/*
+ * Checks that the plan has every case, trial, role and effect that the oracle names, and that the oracle
+ * names every case of the plan. ERR_USAGE names what is missing where.
  */
 int oracle_fits_plan(const char *oracle_file, const struct oracle *oracle, const struct plan *plan, struct err *err);
 

@@ -51,6 +51,7 @@ struct plan_case {
     uint32_t watchdog_ms;
     struct plan_variable *environment; /* beside the plan's own */
     size_t environment_count;
+    unsigned line; /* where it stands in the plan, for messages */
 };
 
 struct plan_trial {

@@ -117,6 +117,7 @@ static int case_read(const struct plan_reader *reader, const struct yaml_node *n
     watchdog_ms = yaml_get(node, "watchdog_ms");
     environment = yaml_get(node, "environment");
     out->watchdog_ms = WATCHDOG_DEFAULT_MS;
+    out->line = node->line;
     if ((input != NULL && stdin_read(reader, input, out, err) < 0) ||
         (watchdog_ms != NULL && yaml_uint(watchdog_ms, 1, LIMIT_WATCHDOG_MS, &out->watchdog_ms, err) < 0) ||
         (environment != NULL &&

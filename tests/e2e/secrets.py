@@ -10,7 +10,7 @@ import sys
 import unittest
 
 import hostile
-from hostile import BOOTSTRAP, FOR_BOOTSTRAP, ROOT, STRICT, Place, claim_of, facts_of, shell
+from hostile import BOOTSTRAP, FOR_BOOTSTRAP, ROOT, STRICT, Place, claim_of, facts_of, met, shell
 
 WORDS = {name: f"{name}-" + os.urandom(24).hex() for name in ("environment", "npmrc", "netrc", "argv")}
 MODES = ("baseline", "strict")
@@ -151,8 +151,10 @@ class Children(unittest.TestCase):
         script.write_text("#!/bin/sh\nsetsid sh -c 'setsid sleep 303 &' &\nsleep 0.1\necho version 1\n")
         script.chmod(0o755)
         candidate = {**STRICT, "version_command": [str(script)]}
-        place = Place("versioned", {"fine": (shell("exit 0"), {"exit": 0})}, candidate=candidate)
+        looks = shell("! grep -qsa 's[l]eep.303' /proc/[0-9]*/cmdline")
+        place = Place("versioned", {"looks": (looks, {"exit": 0})}, candidate=candidate)
         self.assertEqual(place.record().code, 3)
+        self.assertTrue(met(claim_of(place.bundle), "baseline")["looks"], "it was there when the first case ran")
         self.assertEqual(facts_of(place.bundle).start.candidate_version, "version 1")
         self.assertEqual(hostile.leftovers(), [])
 

@@ -313,7 +313,8 @@ static void a_case_shows_a_bounded_number_of_things(void **state)
 static void it_fits_a_plan_that_has_all_it_names(void **state)
 {
     static char build[] = "build", killed[] = "killed", tree[] = "tree", read[] = "read", tcp[] = "tcp";
-    struct plan_case cases[] = {{.name = build}, {.name = killed}};
+    static char other[] = "other", file[] = "p.yaml";
+    struct plan_case cases[3] = {{.name = build}, {.name = killed}};
     char *effects[] = {read, tcp};
     struct plan_trial trial = {.name = tree, .tree = true, .effects = effects, .effect_count = 2};
     struct plan plan = {.cases = cases, .case_count = 2, .trials = &trial, .trial_count = 1};
@@ -322,6 +323,16 @@ static void it_fits_a_plan_that_has_all_it_names(void **state)
 
     (void)state;
     assert_int_equal(oracle_fits_plan("o.yaml", &oracle, &plan, &err), 0);
+    cases[0].name = other;
+    cases[2].name = build;
+    plan.case_count = 3;
+    plan.file = file;
+    cases[0].line = 7;
+    assert_int_equal(oracle_fits_plan("o.yaml", &oracle, &plan, &err), ERR_USAGE);
+    assert_string_equal(err.text,
+                        "p.yaml:7: the oracle o.yaml says nothing of case `other`; name it there, or remove it "
+                        "here");
+    cases[0].name = build;
     plan.case_count = 1;
     assert_int_equal(oracle_fits_plan("o.yaml", &oracle, &plan, &err), ERR_USAGE);
     assert_string_equal(err.text, "o.yaml:19: the plan has no case `killed`; add it there, or remove it here");

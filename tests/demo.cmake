@@ -7,4 +7,8 @@ exhibit_script_test(hook_guard 120)
 exhibit_script_test(readme 300)
 set_tests_properties(e2e.walls e2e.headers e2e.format e2e.bootstrap e2e.hook_guard e2e.readme PROPERTIES
     SKIP_RETURN_CODE 77)
-set_tests_properties(e2e.readme PROPERTIES RUN_SERIAL ON) # what is recorded must not wait for a core
+# The demo has a build folder of its own choice: it is tried where that is this one.
+if("${CMAKE_BINARY_DIR}" STREQUAL "${CMAKE_SOURCE_DIR}/build")
+    exhibit_script_test(demo 240)
+    set_tests_properties(e2e.demo PROPERTIES RUN_SERIAL ON) # what is recorded must not wait for a core
+endif()

@@ -203,6 +203,11 @@ int oracle_fits_plan(const char *oracle_file, const struct oracle *oracle, const
     for (size_t i = 0; i < oracle->trial_count; i++)
         if (trial_fits(oracle_file, &oracle->trials[i], plan, err) < 0)
             return err->code;
+    return 0;
+}
+
+int oracle_names_cases(const char *oracle_file, const struct oracle *oracle, const struct plan *plan, struct err *err)
+{
     for (size_t i = 0; i < plan->case_count; i++)
         if (case_is_judged(oracle_file, oracle, plan, &plan->cases[i], err) < 0)
             return err->code;

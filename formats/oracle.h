@@ -100,11 +100,12 @@ extern const char *const effect_names[];
  */
 int oracle_parse(const char *file, const void *from, size_t size_bytes, struct oracle *out, struct err *err);
 
-/*
- * Checks that the plan has every case, trial, role and effect that the oracle names, and that the oracle
- * names every case of the plan. ERR_USAGE names what is missing where.
+/* Checks that the plan has every case, trial, role and effect that the oracle names. ERR_USAGE names what is missing.
  */
 int oracle_fits_plan(const char *oracle_file, const struct oracle *oracle, const struct plan *plan, struct err *err);
+
+/* Checks that the oracle names every case of the plan: another would be run and never judged. ERR_USAGE names it. */
+int oracle_names_cases(const char *oracle_file, const struct oracle *oracle, const struct plan *plan, struct err *err);
 
 /* The denial entry of an effect, or NULL for an effect that this version does not know. Borrowed from the oracle. */
 const struct oracle_denial *oracle_denial_of(const struct oracle *oracle, const char *effect);

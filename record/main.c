@@ -83,7 +83,9 @@ static int oracle_load(const struct args *args, const struct plan *plan, const c
         return unreadable(err, "oracle");
     if (oracle_parse(file, source.data, source.size_bytes, out, err) < 0)
         return err->code;
-    return oracle_fits_plan(file, out, plan, err);
+    if (oracle_fits_plan(file, out, plan, err) < 0)
+        return err->code;
+    return oracle_names_cases(file, out, plan, err);
 }
 
 /* Reads plan and oracle and makes the recording. */

@@ -140,6 +140,8 @@ INPUTS = {
     "a missing tool as launcher": of_plan(4, ["none"]).replace(
         4, 'candidate: {name: env, argv: ["{tools}/none", "{command}"]}'),
     "a missing binary": of_plan(7, ["/none"]).put("binaries: [{name: z, path: /none}]"),
+    "a case that the oracle does not name": of_plan(5, ["says nothing of case `more`"]).replace(
+        5, PLAN[4].replace("}]", "}, {name: more, command: [/bin/true]}]")),
     # Bounds.
     "a lifetime that is too long": of_plan(6, ["from 1000 to 120000"]).replace(6, PLAN[5].replace("1000", "120001")),
     "a lifetime that is too short": of_plan(6, ["from 1000 to 120000"]).replace(6, PLAN[5].replace("1000", "999")),

@@ -328,7 +328,7 @@ static void it_fits_a_plan_that_has_all_it_names(void **state)
     plan.case_count = 3;
     plan.file = file;
     cases[0].line = 7;
-    assert_int_equal(oracle_fits_plan("o.yaml", &oracle, &plan, &err), ERR_USAGE);
+    assert_int_equal(oracle_names_cases("o.yaml", &oracle, &plan, &err), ERR_USAGE);
     assert_string_equal(err.text,
                         "p.yaml:7: the oracle o.yaml says nothing of case `other`; name it there, or remove it "
                         "here");

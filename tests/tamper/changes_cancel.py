@@ -1,7 +1,7 @@
 """cancel.ended, cancel.quiet: did the tree end when it was told to, and was it silent then?"""
 import schema
 from changes import go, incomplete, no_go
-from edits import drop_rows, end_at, late_row, message, set_oracle, step, told_payload
+from edits import drop_rows, end_at, end_last_at, late_row, message, set_oracle, step, told_payload
 from facts import STDOUT, event
 
 ENDED_NS, GRACE_NS = 2_000_000_000, 1_000_000_000
@@ -27,7 +27,7 @@ def _(f):
 @go("grandchild-ends-at-the-bound")
 def _(f):
     """Exactly at the bound is in time; it survived 2000 ms."""
-    end_at(f, tree(f), "grandchild", stepped(f) + ENDED_NS)
+    end_last_at(f, tree(f), "grandchild", stepped(f) + ENDED_NS)
 
 
 @no_go("parent-outlives-its-ending", ENDED)
@@ -40,7 +40,7 @@ def self_expiry(f, less_ns):
     set_oracle(f, lambda text: text + "\nbounds: {ended_ms: 60000, grace_ms: 1000}\n")
     first = f.identities(tree(f), "grandchild")[0].event.at_ns
     lifetime = f.start(tree(f)).probe.lifetime_ms * 1_000_000
-    end_at(f, tree(f), "grandchild", first + lifetime - 500_000_000 - less_ns)
+    end_last_at(f, tree(f), "grandchild", first + lifetime - 500_000_000 - less_ns)
 
 
 @no_go("ended-by-itself", ENDED)

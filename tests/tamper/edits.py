@@ -65,6 +65,18 @@ def end_at(f, run, role, at_ns):
     f.delay(f.place(f.end_of(run, role)), at_ns)
 
 
+def end_last_at(f, run, role, at_ns):
+    """Lets a role live until then, and the others not longer: one signal ends them within microseconds, in any order."""
+    end = f.end_of(run, role)
+    last = max((f.end_of(run, other) for other in SCRATCH), key=f.place)
+    if last is not end:
+        f.remove([end])
+        moved = end.copy()
+        moved.event.at_ns = 0
+        f.put_after(last, moved)
+    end_at(f, run, role, at_ns)
+
+
 def drop_rows(f, run, role, numbers=None):
     """Takes a role's rows and tries away (of some rounds), in all copies."""
     head = b"EXHIBIT1 "

@@ -83,6 +83,23 @@ static int copy_field(struct listing *listing, const char *text, ProtobufCBinary
     return 0;
 }
 
+/* A name that libarchive cannot give as text is as good as none. */
+static int copy_owner(struct listing *listing, struct archive_entry *entry, Exhibit__ArchiveMember *member,
+                      struct err *err)
+{
+    const char *uname = archive_entry_uname(entry), *gname = archive_entry_gname(entry);
+
+    member->owner = malloc(sizeof *member->owner);
+    if (member->owner == NULL)
+        return err_set_errno(err, "memory for a member's owner");
+    exhibit__member_owner__init(member->owner);
+    member->owner->uid = archive_entry_uid(entry);
+    member->owner->gid = archive_entry_gid(entry);
+    if (uname != NULL && copy_field(listing, uname, &member->owner->uname, err) < 0)
+        return err->code;
+    return gname == NULL ? 0 : copy_field(listing, gname, &member->owner->gname, err);
+}
+
 /* Appends an empty member to the list, which owns it. */
 static int add_member(struct listing *listing, Exhibit__ArchiveMember **out, struct err *err)
 {
@@ -185,6 +202,7 @@ static int read_member(struct listing *listing, struct archive_entry *entry, str
         return err_set(err, ERR_FORMAT, "member %zu of the archive has no readable path", listing->list.count);
     if ((code = copy_field(listing, path, &member->path, err)) < 0 ||
         (link != NULL && (code = copy_field(listing, link, &member->link, err)) < 0) ||
+        (code = copy_owner(listing, entry, member, err)) < 0 ||
         (code = read_content(listing, entry, &size_bytes, err)) < 0)
         return code;
     member->type = archive_entry_filetype(entry);

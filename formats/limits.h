@@ -43,6 +43,14 @@
 #define LIMIT_WATCHDOG_MS 3600000
 #define LIMIT_BOUND_MS 60000 /* a bound of an oracle */
 #define LIMIT_MATCHERS 256   /* of one case */
+#define LIMIT_LINES 16777216 /* that a matcher asks for */
+#define LIMIT_EXCEPT_PATHS 64
+#define LIMIT_REGEX_BYTES 512                  /* one expression, as written */
+#define LIMIT_REGEX_DEPTH 16                   /* of parentheses */
+#define LIMIT_REGEX_PLACES 256                 /* for a byte, in one expression */
+#define LIMIT_REGEX_PLACES_ALL 4096            /* in all expressions of an oracle */
+#define LIMIT_REGEX_STREAM_BYTES (1u << 20)    /* a longer stream is matched by none */
+#define LIMIT_MATCHED_STREAM_BYTES (16u << 20) /* a longer one only by its length and digest */
 
 #define LIMIT_LINE_BYTES 2048            /* one line of the probe, with its newline */
 #define LIMIT_MESSAGE_BYTES 1024         /* kept of one connection or datagram */

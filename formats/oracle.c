@@ -111,8 +111,19 @@ static int trials_read(const struct yaml_node *node, struct oracle *out, struct 
     return 0;
 }
 
+static size_t case_places(const struct oracle_case *one)
+{
+    size_t places = 0;
+
+    for (size_t i = 0; i < one->matcher_count; i++)
+        places += one->matchers[i].regex == NULL ? 0 : one->matchers[i].regex->place_count;
+    return places;
+}
+
 static int cases_read(const struct yaml_node *node, struct oracle *out, struct err *err)
 {
+    size_t places = 0;
+
     if (node == NULL)
         return 0;
     if (yaml_check_list(node, 0, LIMIT_CASES, err) < 0)
@@ -120,9 +131,14 @@ static int cases_read(const struct yaml_node *node, struct oracle *out, struct e
     out->cases = calloc(node->count + 1, sizeof *out->cases);
     if (out->cases == NULL)
         return err_set_errno(err, "memory for cases");
-    for (const struct yaml_node *item = node->first; item != NULL; item = item->next)
+    for (const struct yaml_node *item = node->first; item != NULL; item = item->next) {
         if (oracle_case_read(item, &out->cases[out->case_count++], err) < 0)
             return err->code;
+        places += case_places(&out->cases[out->case_count - 1]);
+        if (places > LIMIT_REGEX_PLACES_ALL)
+            return yaml_fault(item, err, "regular expressions of more than %d places for a byte so far; ask for less",
+                              LIMIT_REGEX_PLACES_ALL);
+    }
     return 0;
 }
 
@@ -217,11 +233,19 @@ int oracle_names_cases(const char *oracle_file, const struct oracle *oracle, con
 static void case_done(struct oracle_case *one)
 {
     for (size_t i = 0; i < one->matcher_count; i++) {
-        free(one->matchers[i].pointer);
-        bytes_done(&one->matchers[i].bytes);
+        struct oracle_matcher *matcher = &one->matchers[i];
+
+        if (matcher->regex != NULL)
+            oracle_regex_done(matcher->regex);
+        free(matcher->regex);
+        free(matcher->pointer);
+        free(matcher->path);
+        bytes_done(&matcher->bytes);
     }
-    for (size_t i = 0; i < one->archive_count; i++)
+    for (size_t i = 0; i < one->archive_count; i++) {
         free(one->archives[i].path);
+        plan_texts_free(one->archives[i].except_paths, one->archives[i].except_count);
+    }
     free(one->matchers);
     free(one->archives);
     free(one->name);

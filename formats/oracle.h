@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "formats/digest.h"
 #include "formats/limits.h"
+#include "formats/oracle_regex.h"
 #include "formats/plan.h"
 
 #include <stdbool.h>
@@ -27,6 +28,15 @@ enum oracle_matcher_kind {
     ORACLE_JSON_EQUALS, /* the stream is one JSON text; the value at `pointer` (RFC 6901) equals the JSON text `bytes`
                          */
     ORACLE_TAP,         /* the stream is TAP; counter `counter` is `number` */
+    ORACLE_MATCHES,     /* the stream has a run of bytes that `regex` describes; `bytes` is the expression as written */
+    ORACLE_SHA256,      /* the stream's digest is `digest` */
+    ORACLE_LINES,       /* the stream has at_least to at_most lines */
+    ORACLE_JSON_TYPE,   /* the stream is one JSON text; the value at `pointer` is of `json_type` */
+    ORACLE_JSON_ABSENT, /* the stream is one JSON text; what `pointer` leads to is not there, all before it is */
+    ORACLE_DURATION,    /* from Spawned to RunExit it took at_least to at_most milliseconds */
+    ORACLE_FILE_EXISTS, /* a regular file of a path that `path` names was left */
+    ORACLE_FILE_ABSENT, /* nothing of such a path was left, and the listing is whole */
+    ORACLE_FILE_SHA256, /* exactly one such file was left, is kept, and its digest is `digest` */
 };
 
 enum oracle_tap_counter {
@@ -35,19 +45,42 @@ enum oracle_tap_counter {
     ORACLE_TAP_FAIL,
 };
 
+enum oracle_json_type {
+    ORACLE_JSON_OBJECT = 1,
+    ORACLE_JSON_ARRAY,
+    ORACLE_JSON_STRING,
+    ORACLE_JSON_NUMBER, /* an integer or a real */
+    ORACLE_JSON_INTEGER,
+    ORACLE_JSON_REAL,
+    ORACLE_JSON_BOOLEAN,
+    ORACLE_JSON_NULL,
+};
+
+/* What is not told of a kind above is zero, and owned by the oracle. */
 struct oracle_matcher {
     enum oracle_matcher_kind kind;
-    bool on_stderr; /* else stdout; not for exit and signal */
+    bool on_stderr; /* else stdout; of a matcher on a stream alone */
     int64_t number;
+    uint64_t at_least; /* both included */
+    uint64_t at_most;  /* UINT64_MAX: no bound */
     enum oracle_tap_counter counter;
+    enum oracle_json_type json_type;
     char *pointer;
+    char *path; /* as of an archive, below */
     struct bytes bytes;
+    struct digest digest;
+    struct oracle_regex *regex;
     unsigned line; /* where it stands in the file, for messages */
 };
 
 struct oracle_archive {
-    char *path; /* relative to scratch; a last part with one '*' names exactly one file */
-    bool bytes; /* also byte by byte */
+    char *path;          /* relative to scratch; a last part with one '*' names exactly one file */
+    bool bytes;          /* also byte by byte; then nothing is excepted */
+    bool except_mtime;   /* not compared */
+    bool except_owner;   /* likewise */
+    char **except_paths; /* members of a path that one of these names are left out; each has at most one '*' */
+    size_t except_count;
+    unsigned line; /* where it stands in the file, for messages */
 };
 
 struct oracle_case {
@@ -111,8 +144,8 @@ int oracle_names_cases(const char *oracle_file, const struct oracle *oracle, con
 const struct oracle_denial *oracle_denial_of(const struct oracle *oracle, const char *effect);
 
 /*
- * Writes a line for each denial list, bound and permission to `out`, through `line` (text borrowed during the call);
- * `wider` is whether it is wider than the shipped default.
+ * Gives a line for each denial list, bound, permission and exception of an archive, through `line` (text borrowed
+ * during the call); `wider` is whether it is wider than the shipped default.
  */
 void oracle_describe(const struct oracle *oracle, void (*line)(void *context, const char *text, bool wider),
                      void *context);

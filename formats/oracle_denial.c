@@ -144,6 +144,21 @@ static bool denial_text(const struct oracle_denial *denial, size_t index, char *
     return wider;
 }
 
+/* "archive out.tar of case pack compared without: mtime, members x*" */
+static void exceptions_text(const struct oracle_case *one, const struct oracle_archive *archive, char *text,
+                            size_t size_bytes)
+{
+    size_t used =
+        (size_t)snprintf(text, size_bytes, "archive %.200s of case %s compared without:%s%s", archive->path, one->name,
+                         archive->except_mtime ? " mtime" : "", archive->except_owner ? " owner" : "");
+
+    for (size_t i = 0; i < archive->except_count && used < size_bytes; i++)
+        used += (size_t)snprintf(text + used, size_bytes - used, " %.200s", archive->except_paths[i]);
+    for (char *at = text; *at != '\0'; at++) /* paths may hold anything */
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+}
+
 void oracle_describe(const struct oracle *oracle, void (*line)(void *context, const char *text, bool wider),
                      void *context)
 {
@@ -168,4 +183,13 @@ void oracle_describe(const struct oracle *oracle, void (*line)(void *context, co
     (void)snprintf(text, sizeof text, "host identities of roles: %s",
                    oracle->identities_required ? "required" : "optional");
     line(context, text, !oracle->identities_required);
+    for (size_t i = 0; i < oracle->case_count; i++)
+        for (size_t j = 0; j < oracle->cases[i].archive_count; j++) {
+            const struct oracle_archive *archive = &oracle->cases[i].archives[j];
+
+            if (!archive->except_mtime && !archive->except_owner && archive->except_count == 0)
+                continue;
+            exceptions_text(&oracle->cases[i], archive, text, sizeof text);
+            line(context, text, true);
+        }
 }

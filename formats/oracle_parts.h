@@ -13,6 +13,12 @@ int oracle_denials_read(const struct yaml_node *node, struct oracle *out, struct
 /* One case: its name, what it must show and the archives it must leave. */
 int oracle_case_read(const struct yaml_node *node, struct oracle_case *out, struct err *err);
 
+/* What must be left in scratch (`files`), appended to the case's matchers. */
+int oracle_files_read(const struct yaml_node *node, struct oracle_case *out, struct err *err);
+
+/* The archives that a case must leave. */
+int oracle_archives_read(const struct yaml_node *node, struct oracle_case *out, struct err *err);
+
 /* What one stream must show, appended to the case's matchers. */
 int oracle_stream_read(const struct yaml_node *node, bool on_stderr, struct oracle_case *out, struct err *err);
 
@@ -20,8 +26,11 @@ int oracle_stream_read(const struct yaml_node *node, bool on_stderr, struct orac
 int oracle_matcher_add(struct oracle_case *one, enum oracle_matcher_kind kind, const struct yaml_node *at,
                        struct oracle_matcher **out, struct err *err);
 
-/*
- * A YAML value as compact JSON with sorted keys, replacing what was in out: a plain scalar that JSON reads as a number,
- * true, false or null is that; any other scalar is a string.
- */
-int oracle_json_read(const struct yaml_node *node, struct bytes *out, struct err *err);
+/* A list of what the values of a JSON text must be, appended to the case's matchers. */
+int oracle_json_read(const struct yaml_node *node, struct oracle_case *out, struct err *err);
+
+/* A map of `at_least`, `at_most` or both to numbers from 0 to `most`, into the matcher. */
+int oracle_range_read(const struct yaml_node *node, uint32_t most, struct oracle_matcher *out, struct err *err);
+
+/* A SHA-256 in 64 hexadecimal digits, in lower case. `out` is unchanged on failure. */
+int oracle_digest_read(const struct yaml_node *node, struct digest *out, struct err *err);

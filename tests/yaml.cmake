@@ -4,6 +4,8 @@ target_link_libraries(plan_fixture PUBLIC exhibit_formats PRIVATE exhibit_warnin
 
 exhibit_unit_test(yaml exhibit_formats)
 exhibit_unit_test(oracle exhibit_formats)
+exhibit_unit_test(oracle_shows exhibit_formats)
+target_compile_definitions(test_oracle_shows PRIVATE DOCUMENTS="${CMAKE_SOURCE_DIR}/docs")
 exhibit_unit_test(plan plan_fixture)
 exhibit_unit_test(plan_refusals plan_fixture)
 foreach(name oracle plan)

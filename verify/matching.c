@@ -26,6 +26,23 @@ const char *matching_name(const struct oracle_matcher *matcher)
         return matcher->on_stderr ? "stderr json" : "stdout json";
     case ORACLE_TAP:
         return matcher->on_stderr ? "stderr tap" : "stdout tap";
+    case ORACLE_MATCHES:
+        return matcher->on_stderr ? "stderr matches" : "stdout matches";
+    case ORACLE_SHA256:
+        return matcher->on_stderr ? "stderr sha256" : "stdout sha256";
+    case ORACLE_LINES:
+        return matcher->on_stderr ? "stderr lines" : "stdout lines";
+    case ORACLE_JSON_TYPE:
+    case ORACLE_JSON_ABSENT:
+        return matcher->on_stderr ? "stderr json" : "stdout json";
+    case ORACLE_DURATION:
+        return "duration_ms";
+    case ORACLE_FILE_EXISTS:
+        return "files exists";
+    case ORACLE_FILE_ABSENT:
+        return "files absent";
+    case ORACLE_FILE_SHA256:
+        return "files sha256";
     }
     return "?";
 }

@@ -42,6 +42,10 @@ __attribute__((unused)) static void maker_add(struct maker *maker, const char *p
     archive_entry_set_filetype(entry, type);
     archive_entry_set_perm(entry, type == S_IFDIR ? 0750 : 0640);
     archive_entry_set_mtime(entry, 1234567890, 0);
+    archive_entry_set_uid(entry, 1000);
+    archive_entry_set_gid(entry, 100);
+    archive_entry_set_uname(entry, "who");
+    archive_entry_set_gname(entry, "some");
     archive_entry_set_size(entry, (la_int64_t)size_bytes);
     if (link != NULL && type == S_IFLNK)
         archive_entry_set_symlink(entry, link);

@@ -39,6 +39,8 @@ static void assert_usual(const struct archive_list *list)
     assert_int_equal(list->members[1]->size_bytes, 7);
     assert_int_equal(list->members[1]->mtime_s, 1234567890);
     assert_memory_equal(list->members[1]->sha256.data, content.bytes, DIGEST_BYTES);
+    assert_int_equal(list->members[1]->owner->uid, 1000);
+    assert_int_equal(list->members[1]->owner->gid, 100);
     assert_int_equal(list->members[2]->size_bytes, 0);
     assert_memory_equal(list->members[2]->sha256.data, empty.bytes, DIGEST_BYTES);
     assert_int_equal(list->members[3]->type, S_IFLNK);
@@ -71,6 +73,12 @@ static void list_tells_each_member_of_tar_and_zip_under_every_filter(void **stat
         make_usual(&maker, sorts[i].format, sorts[i].filter);
         assert_int_equal(archive_list_read(maker.bytes, maker.size_bytes, &list, &err), 0);
         assert_usual(&list);
+        for (size_t j = 0; j < list.count; j++) { /* zip knows numbers alone */
+            const Exhibit__MemberOwner *owner = list.members[j]->owner;
+
+            assert_bytes(&owner->uname, sorts[i].format == archive_write_set_format_zip ? "" : "who");
+            assert_bytes(&owner->gname, sorts[i].format == archive_write_set_format_zip ? "" : "some");
+        }
         archive_list_done(&list);
         free(maker.bytes);
     }

@@ -230,7 +230,7 @@ static void each_fault_is_refused_in_one_line(void **state)
         {"exit: 3", "exit: 256", "11: `exit` is out of bounds; write a number from 0 to 255"},
         {"exit: 3", "exit: -1", "11: `exit` is not a number; write one from 0 to 255"},
         {"exit: 3", "status: 3",
-         "11: a case has no key `status`; the keys are: name, exit, signal, stdout, stderr, "
+         "11: a case has no key `status`; the keys are: name, exit, signal, duration_ms, stdout, stderr, files, "
          "archives"},
         {"signal: TERM", "exit: 0, signal: TERM", "19: a case that ends by `exit` and by `signal`; keep one"},
         {"signal: TERM", "signal: SIGTERM", "19: there is no signal `SIGTERM`; write its name without SIG, as TERM"},
@@ -238,11 +238,11 @@ static void each_fault_is_refused_in_one_line(void **state)
          "19: the case `killed` need show nothing; write at least how it "
          "ends, as `exit: 0`"},
         {"{contains: bye}", "{}",
-         "19: a stream that need show nothing; write one of: empty, equals, contains, json, "
+         "19: a stream that need show nothing; write one of: empty, equals, contains, matches, sha256, lines, json, "
          "tap"},
-        {"{contains: bye}", "{matches: bye}",
-         "19: a map of what a stream shows has no key `matches`; the keys are: "
-         "empty, equals, contains, json, tap"},
+        {"{contains: bye}", "{greets: bye}",
+         "19: a map of what a stream shows has no key `greets`; the keys are: "
+         "empty, equals, contains, matches, sha256, lines, json, tap"},
         {"contains: bye", "contains: ''", "19: `contains` an empty text, as every stream does; write a text"},
         {"contains: bye", "contains: []", "19: `contains` has too few items; write at least 1"},
         {"empty: true", "empty: false",
@@ -253,7 +253,7 @@ static void each_fault_is_refused_in_one_line(void **state)
         {"pointer: /a~1b", "pointer: /a~",
          "15: `pointer` is not a JSON pointer (RFC 6901); write it as "
          "/result/action"},
-        {"equals: {b: ", "is: {b: ", "15: a JSON value has no key `is`; the keys are: pointer, equals"},
+        {"equals: {b: ", "is: {b: ", "15: a JSON value has no key `is`; the keys are: pointer, equals, type, absent"},
         {"1.5", "99999999999999999999",
          "15: `99999999999999999999` is not a number that JSON knows (64 bits); put it "
          "in quotes for a text"},

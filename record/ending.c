@@ -1,8 +1,8 @@
 #include "record/ending.h"
 
 #include "base/cleanup.h"
-#include "record/proc.h"
 #include "record/roles.h"
+#include "record/spawn.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -71,15 +71,9 @@ static bool is_due(const struct ending *ending, const Exhibit__StepPlan *plan, E
 /* Sends the signal. Returns 0 or an errno. */
 static int signal_send(const struct ending *ending, const Exhibit__StepPlan *plan)
 {
-    struct proc_stat stat;
-
     if (plan->target == EXHIBIT__STEP_TARGET__STEP_LAUNCHER)
         return syscall(SYS_pidfd_send_signal, ending->leader_fd, (int)plan->signal, NULL, 0u) < 0 ? errno : 0;
-    /* The leader is our unreaped child, so its number is its own; that it still leads its group is what we look at. */
-    if (!proc_stat_read(ending->leader, &stat) || stat.start_time != ending->leader_start_time ||
-        stat.parent_pid != (uint32_t)getpid() || stat.group != (uint32_t)ending->leader)
-        return ESRCH;
-    return kill(-ending->leader, (int)plan->signal) < 0 ? errno : 0;
+    return spawn_group_signal(ending->leader, ending->leader_start_time, (int)plan->signal);
 }
 
 static int step_send(struct ending *ending, Exhibit__Step *step, struct err *err)

@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "record/census.h"
+#include "record/lineage.h"
 #include "record/members.h"
 #include "record/observer_put.h"
 #include "record/proc.h"
@@ -40,19 +41,6 @@ struct observer {
 
 /* ---- identities ---- */
 
-/* A number that changes when what a process is changes: by exec, above all. Never 0. */
-static uint64_t identity_hash(const Exhibit__ProcessIdentity *identity)
-{
-    uint64_t hash = 1469598103934665603u ^ identity->executable_inode ^ identity->executable_device << 32;
-
-    for (size_t i = 0; i < identity->n_argv; i++) {
-        for (size_t j = 0; j < identity->argv[i].len; j++)
-            hash = (hash ^ identity->argv[i].data[j]) * 1099511628211u;
-        hash = (hash ^ 256) * 1099511628211u;
-    }
-    return hash | 1;
-}
-
 /* Reads who a member is and writes it down, if that is new. */
 static int identity_look(struct observer *observer, pid_t pid, Exhibit__Source source, bool always, struct err *err)
 {
@@ -65,9 +53,11 @@ static int identity_look(struct observer *observer, pid_t pid, Exhibit__Source s
     if (identity == NULL)
         return 0;
     if (member->start_time == 0)
-        member->start_time = identity->start_time;
-    if (member->start_time == identity->start_time && (always || member->identity_hash != identity_hash(identity))) {
-        member->identity_hash = identity_hash(identity);
+        member->start_time = lineage_start_time(&observer->members, pid);
+    if (member->start_time == identity->start_time &&
+        (always || member->identity_hash != proc_identity_hash(identity)) &&
+        lineage_start_time(&observer->members, pid) == identity->start_time) { /* else the number came round */
+        member->identity_hash = proc_identity_hash(identity);
         JOURNAL_WHAT(event, process_identity, PROCESS_IDENTITY, identity);
         code = journal_put(observer->log.journal, &event, NULL, 0, err);
         if (code == 0)
@@ -77,13 +67,10 @@ static int identity_look(struct observer *observer, pid_t pid, Exhibit__Source s
     return code;
 }
 
-static int member_add(struct observer *observer, pid_t pid, struct err *err)
+static int member_add(struct observer *observer, pid_t pid, uint64_t start_time, struct err *err)
 {
-    struct proc_stat stat;
-    struct member member = {.pid = pid, .seen_at_ns = clock_now_ns()};
+    struct member member = {.pid = pid, .start_time = start_time, .seen_at_ns = clock_now_ns()};
 
-    if (proc_stat_read(pid, &stat))
-        member.start_time = stat.start_time;
     return members_add(&observer->members, &member, err);
 }
 
@@ -115,7 +102,8 @@ static int event_take(void *context, const struct process_event *event, struct e
         /* The recorder starts nothing but roots: its other children are of the run, by CLONE_PARENT. */
         if (members_find(&observer->members, event->parent_pid) == NULL && event->parent_pid != getpid())
             return 0;
-        if (event->pid != observer->root && member_add(observer, event->pid, err) < 0)
+        if (event->pid != observer->root &&
+            member_add(observer, event->pid, lineage_start_time(&observer->members, event->pid), err) < 0)
             return err->code;
         return observer_put_fork(&observer->log, event->parent_pid, event->pid, err);
     }
@@ -180,12 +168,16 @@ static int descendants_add(struct observer *observer, const struct census *censu
     for (bool found = true; found;) {
         found = false;
         for (size_t i = 0; i < census->count; i++) {
-            pid_t parent = census->items[i].parent;
+            pid_t parent = census->items[i].parent, pid = census->items[i].pid;
+            uint64_t start_time;
 
-            if (members_find(&observer->members, census->items[i].pid) != NULL ||
+            if (members_find(&observer->members, pid) != NULL ||
                 (parent != getpid() && members_find(&observer->members, parent) == NULL))
                 continue;
-            if (member_add(observer, census->items[i].pid, err) < 0)
+            start_time = lineage_start_time(&observer->members, pid); /* the parent's number may have come round */
+            if (start_time == 0)
+                continue;
+            if (member_add(observer, pid, start_time, err) < 0)
                 return err->code;
             found = true;
         }
@@ -324,7 +316,8 @@ void observer_kill(struct observer *observer)
         AUTO_FD int fd = (int)syscall(SYS_pidfd_open, member->pid, 0u);
 
         /* Compared after the descriptor is held: from here on the number cannot come to mean another process. */
-        if (fd >= 0 && member->start_time != 0 && !proc_is_gone(member->pid, member->start_time))
+        if (fd >= 0 && member->start_time != 0 && !proc_is_gone(member->pid, member->start_time) &&
+            lineage_start_time(&observer->members, member->pid) == member->start_time)
             (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0u);
     }
 }

@@ -300,3 +300,15 @@ undo:
     exhibit__process_identity__free_unpacked(identity, NULL);
     return NULL;
 }
+
+uint64_t proc_identity_hash(const Exhibit__ProcessIdentity *identity)
+{
+    uint64_t hash = 1469598103934665603u ^ identity->executable_inode ^ identity->executable_device << 32;
+
+    for (size_t i = 0; i < identity->n_argv; i++) {
+        for (size_t j = 0; j < identity->argv[i].len; j++)
+            hash = (hash ^ identity->argv[i].data[j]) * 1099511628211u;
+        hash = (hash ^ 256) * 1099511628211u;
+    }
+    return hash | 1;
+}

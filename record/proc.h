@@ -36,3 +36,6 @@ bool proc_is_gone(pid_t pid, uint64_t start_time);
  * was replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty.
  */
 Exhibit__ProcessIdentity *proc_identity_read(pid_t pid);
+
+/* A number that changes when what a process is changes: by exec, above all. Never 0. */
+uint64_t proc_identity_hash(const Exhibit__ProcessIdentity *identity);

@@ -109,6 +109,7 @@ static int signals_open(struct recording *recording, struct err *err)
     (void)sigaddset(&mask, SIGQUIT);
     (void)sigaddset(&mask, SIGCHLD);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* were it ignored, children would give their numbers up before we wait for them */
     (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of the write, and leaves nothing behind */
     if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_set_errno(err, "prepare for signals and orphans");
@@ -276,7 +277,7 @@ int recording_make(const struct recording_request *request, Exhibit__Claim **out
     recording->signals.fd = -1;
     code = output_check(recording, err);
     if (code == 0)
-        code = preflight_check(request->plan, request->program_dir, err);
+        code = preflight_check(request->plan, request->program_dir, request->work_parent, err);
     if (code == 0)
         code = policy_read(recording, err);
     if (code == 0)

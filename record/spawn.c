@@ -159,7 +159,8 @@ int spawn_start(const struct spawn_request *request, struct spawned *out, struct
         (void)waitpid(spawned.pid, NULL, 0);
     } else if (spawned.pid_fd < 0 || !proc_stat_read(spawned.pid, &stat)) {
         err_set(err, ERR_SYSTEM, "cannot hold on to the process that was started");
-        (void)kill(spawned.pid, SIGKILL); /* our own child that nobody has waited for: the number is its own */
+        /* Our own child, nobody has waited for it, and SIGCHLD is not ignored: the number is its own. */
+        (void)kill(spawned.pid, SIGKILL);
         (void)waitpid(spawned.pid, NULL, 0);
         close_all(&spawned.pid_fd, 1);
         goto undo;
@@ -177,4 +178,15 @@ undo:
     close_all(pipes, 6);
     close_all(report, 2);
     return err->code;
+}
+
+int spawn_group_signal(pid_t leader, uint64_t start_time, int signal_number)
+{
+    struct proc_stat stat;
+
+    /* The leader is our unreaped child, so its number is its own; that it still leads its group is what we look at. */
+    if (!proc_stat_read(leader, &stat) || stat.start_time != start_time || stat.parent_pid != (uint32_t)getpid() ||
+        stat.group != (uint32_t)leader)
+        return ESRCH;
+    return kill(-leader, signal_number) < 0 ? errno : 0;
 }

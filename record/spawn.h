@@ -39,3 +39,9 @@ int spawn_limits_raise(struct err *err);
  * for.
  */
 int spawn_start(const struct spawn_request *request, struct spawned *out, struct err *err);
+
+/*
+ * Sends a signal to the group that `leader` leads: our child that nobody has waited for, which began at start_time.
+ * Returns 0 or an errno; ESRCH where it is not, or no longer, what it was.
+ */
+int spawn_group_signal(pid_t leader, uint64_t start_time, int signal_number);

@@ -55,7 +55,7 @@ int version_ask(struct session *session, char **out, struct err *err)
             return err_wrap(err, "ask the candidate for its version");
         if (spawned.failed_stage == NULL) {
             used = answer_read(spawned.stdout_fd, answer, ANSWER_BYTES);
-            (void)kill(-spawned.pid, SIGKILL); /* the group of our unreaped child: whatever is left of it */
+            (void)spawn_group_signal(spawned.pid, spawned.start_time, SIGKILL); /* whatever is left of it */
             (void)waitpid(spawned.pid, NULL, 0);
             orphans_end(); /* those that left the group */
         }

@@ -1,5 +1,6 @@
 exhibit_unit_test(proc exhibit_record)
 exhibit_unit_test(members exhibit_record)
+exhibit_unit_test(lineage exhibit_record)
 exhibit_unit_test(spawn exhibit_record)
 
 add_executable(strip-claim e2e/strip_claim.c)

@@ -29,7 +29,8 @@
 #define LIMIT_PATH_BYTES 4096
 #define LIMIT_NAME_BYTES 64 /* a case's, trial's, experiment's, candidate's, input's name */
 #define LIMIT_ARGV_COUNT 4096
-#define LIMIT_ARGV_BYTES (1u << 20) /* argv or environment, together */
+#define LIMIT_ARGV_BYTES (256u << 10)  /* kept of the argv of a process that was seen */
+#define LIMIT_WORDS_BYTES (896u << 10) /* argv, command and environment of a run, expanded, 8 more for each item */
 #define LIMIT_CASES 256
 #define LIMIT_TRIALS 64
 #define LIMIT_EFFECTS 32

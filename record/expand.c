@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ITEM_BYTES 8 /* what an item costs beside its bytes, in an event, at the most */
+
 int text_list_add(struct text_list *list, const char *text, size_t size_bytes, struct err *err)
 {
     char **grown = reallocarray(list->items, list->count + 2, sizeof *grown);
@@ -27,6 +29,15 @@ void text_list_done(struct text_list *list)
         free(list->items[i]);
     free(list->items);
     *list = (struct text_list){0};
+}
+
+size_t text_list_size(const struct text_list *list)
+{
+    size_t size_bytes = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        size_bytes += strlen(list->items[i]) + ITEM_BYTES;
+    return size_bytes;
 }
 
 /* What a placeholder stands for, or NULL. */
@@ -54,13 +65,13 @@ static int item_expand(const struct session *session, const char *item, struct b
         size_t plain_bytes = strcspn(item, "{");
         const char *end, *value;
 
-        if (bytes_add(out, item, plain_bytes, LIMIT_ARGV_BYTES, err) < 0)
+        if (bytes_add(out, item, plain_bytes, LIMIT_WORDS_BYTES, err) < 0)
             return err->code;
         item += plain_bytes;
         if (*item == 0)
             return 0;
         if (item[1] == '{') {
-            if (bytes_add(out, "{", 1, LIMIT_ARGV_BYTES, err) < 0)
+            if (bytes_add(out, "{", 1, LIMIT_WORDS_BYTES, err) < 0)
                 return err->code;
             item += 2;
             continue;
@@ -69,28 +80,39 @@ static int item_expand(const struct session *session, const char *item, struct b
         value = end == NULL ? NULL : placeholder_value(session, item + 1, (size_t)(end - item - 1));
         if (value == NULL)
             return err_set(err, ERR_USAGE, "unknown placeholder at \"%.40s\"", item);
-        if (bytes_add(out, value, strlen(value), LIMIT_ARGV_BYTES, err) < 0)
+        if (bytes_add(out, value, strlen(value), LIMIT_WORDS_BYTES, err) < 0)
             return err->code;
         item = end + 1;
     }
     return 0;
 }
 
+/* Adds an expanded item, as long as all of them may be told in one event. */
+static int item_add(struct text_list *list, size_t *total_bytes, const char *item, size_t size_bytes, struct err *err)
+{
+    *total_bytes += size_bytes + ITEM_BYTES;
+    if (*total_bytes > LIMIT_WORDS_BYTES)
+        return err_set(err, ERR_LIMIT, "more than %u bytes of words", LIMIT_WORDS_BYTES);
+    return text_list_add(list, item, size_bytes, err);
+}
+
 int expand_argv(const struct session *session, const struct text_list *template, const struct text_list *command,
                 struct text_list *out, struct err *err)
 {
+    size_t total_bytes = 0;
+
     for (size_t i = 0; i < template->count; i++) {
         AUTO_BYTES struct bytes item = {0};
 
         if (command != NULL && strcmp(template->items[i], "{command}") == 0) {
             for (size_t j = 0; j < command->count; j++)
-                if (text_list_add(out, command->items[j], strlen(command->items[j]), err) < 0)
+                if (item_add(out, &total_bytes, command->items[j], strlen(command->items[j]), err) < 0)
                     return err->code;
             continue;
         }
-        if (bytes_reserve(&item, 1, LIMIT_ARGV_BYTES, err) < 0 ||
+        if (bytes_reserve(&item, 1, LIMIT_WORDS_BYTES, err) < 0 ||
             item_expand(session, template->items[i], &item, err) < 0 ||
-            text_list_add(out, (const char *)item.data, item.size_bytes, err) < 0)
+            item_add(out, &total_bytes, (const char *)item.data, item.size_bytes, err) < 0)
             return err->code;
     }
     return 0;
@@ -119,12 +141,18 @@ static int variable_set(struct text_list *list, const char *name, const char *va
 static int variables_set(const struct session *session, const struct plan_variable *from, size_t count,
                          struct text_list *out, struct err *err)
 {
+    size_t total_bytes = text_list_size(out);
+
     for (size_t i = 0; i < count; i++) {
         AUTO_BYTES struct bytes value = {0};
 
-        if (bytes_reserve(&value, 1, LIMIT_ARGV_BYTES, err) < 0 ||
-            item_expand(session, from[i].value, &value, err) < 0 ||
-            variable_set(out, from[i].name, (const char *)value.data, err) < 0)
+        if (bytes_reserve(&value, 1, LIMIT_WORDS_BYTES, err) < 0 ||
+            item_expand(session, from[i].value, &value, err) < 0)
+            return err->code;
+        total_bytes += value.size_bytes;
+        if (total_bytes > LIMIT_WORDS_BYTES)
+            return err_set(err, ERR_LIMIT, "more than %u bytes of variables", LIMIT_WORDS_BYTES);
+        if (variable_set(out, from[i].name, (const char *)value.data, err) < 0)
             return err->code;
     }
     return 0;

@@ -43,33 +43,55 @@ static int tool_copy(const struct session *session, const char *program_dir, con
     return file_create(AT_FDCWD, to, 0755, content.data, content.size_bytes, err);
 }
 
-/* Fills the paths below session->work and makes the folders that stay for the whole recording. */
-static int folders_make(struct session *session, struct err *err)
+/* Fills the paths below session->work. */
+static int paths_fill(struct session *session, bool has_policy, struct err *err)
 {
     if (path_join(session->workspace, session->work, "box/workspace", err) < 0 ||
         path_join(session->scratch, session->work, "box/scratch", err) < 0 ||
         path_join(session->home, session->work, "box/scratch/home", err) < 0 ||
-        path_join(session->tools, session->work, "box/tools", err) < 0 ||
-        folder_make(session->work, "source", 0755, err) < 0 || folder_make(session->work, "box", 0755, err) < 0 ||
+        path_join(session->tools, session->work, "box/tools", err) < 0)
+        return err->code;
+    return has_policy ? path_join(session->policy, session->work, "box/policy", err) : 0;
+}
+
+/* Makes the folders that stay for the whole recording. */
+static int folders_make(const struct session *session, struct err *err)
+{
+    if (folder_make(session->work, "source", 0755, err) < 0 || folder_make(session->work, "box", 0755, err) < 0 ||
         folder_make(session->work, "box/tools", 0755, err) < 0)
         return err->code;
     return 0;
 }
 
-int layout_make(struct session *session, const char *parent, const char *program_dir, const struct bytes *policy,
-                struct err *err)
+int layout_foresee(struct session *session, const char *parent, bool has_policy, struct err *err)
 {
-    char template[PATH_MAX], resolved[PATH_MAX];
+    char resolved[PATH_MAX];
 
     if (parent == NULL)
         parent = "/var/tmp"; /* many sandboxes put their own file system over /tmp */
     if (realpath(parent, resolved) == NULL)
         return err_set(err, ERR_USAGE, "--work %s: %s; name a folder that exists", parent, strerror(errno));
-    if (path_join(template, resolved, "exhibit-XXXXXX", err) < 0)
+    if (path_join(session->work, resolved, "exhibit-XXXXXX", err) < 0)
         return err->code;
+    return paths_fill(session, has_policy, err);
+}
+
+int layout_make(struct session *session, const char *parent, const char *program_dir, const struct bytes *policy,
+                struct err *err)
+{
+    char template[PATH_MAX];
+    int code = layout_foresee(session, parent, policy != NULL, err);
+
+    memcpy(template, session->work, sizeof template);
+    session->work[0] = 0; /* there is nothing to remove yet */
+    if (code < 0)
+        return code;
     if (mkdtemp(template) == NULL)
-        return err_set(err, ERR_USAGE, "--work %s: %s; name a folder that you may write", parent, strerror(errno));
+        return err_set(err, ERR_USAGE, "--work %s: %s; name a folder that you may write",
+                       parent == NULL ? "/var/tmp" : parent, strerror(errno));
     memcpy(session->work, template, sizeof session->work);
+    if (paths_fill(session, policy != NULL, err) < 0)
+        return err->code;
     if (chmod(session->work, 0755) < 0) /* a launcher may run the command as another user */
         return err_set_errno(err, "chmod %s", session->work);
     if (folders_make(session, err) < 0 || tool_copy(session, program_dir, "exhibit-probe", err) < 0 ||
@@ -77,8 +99,6 @@ int layout_make(struct session *session, const char *parent, const char *program
         return err->code;
     if (policy == NULL)
         return 0;
-    if (path_join(session->policy, session->work, "box/policy", err) < 0)
-        return err->code;
     return file_create(AT_FDCWD, session->policy, 0644, policy->data, policy->size_bytes, err);
 }
 

@@ -13,6 +13,12 @@
 #define LAYOUT_LINK_NAME ".exhibit-link"
 
 /*
+ * Fills session->work and the paths below it as layout_make will, but for six letters; makes nothing. `has_policy`:
+ * there will be one. ERR_USAGE: `parent` is no folder. ERR_LIMIT: a path that is too long.
+ */
+int layout_foresee(struct session *session, const char *parent, bool has_policy, struct err *err);
+
+/*
  * Makes a fresh work folder in `parent` (absolute; NULL: /var/tmp), with the tools (the toolkit's probe and
  * exhibit-confine, copied from `program_dir`) and the policy bytes (NULL: none), and fills session->work and the paths
  * below it. ERR_USAGE: `parent` is no folder that can be written. ERR_SYSTEM.

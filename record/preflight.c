@@ -1,7 +1,9 @@
 #include "record/preflight.h"
 
 #include "base/cleanup.h"
+#include "record/expand.h"
 #include "record/host.h"
+#include "record/layout.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -54,7 +56,49 @@ static int launcher_check(const struct plan *plan, const char *program_dir, stru
                                  plan->candidate.argv_file, plan->candidate.argv_line, word, why);
 }
 
-int preflight_check(const struct plan *plan, const char *program_dir, struct err *err)
+/* Whether a run's words fit into an event; `one` is NULL for a trial, whose command is the recorder's own and short. */
+static int run_fits(const struct session *session, const struct plan_case *one, bool *out, struct err *err)
+{
+    AUTO_TEXT_LIST struct text_list command = {0}, argv = {0}, environment = {0};
+
+    *out = false;
+    if ((one != NULL && expand_argv(session, &one->command, NULL, &command, err) < 0) ||
+        expand_argv(session, &session->plan->candidate.argv, &command, &argv, err) < 0 ||
+        expand_environment(session, one == NULL ? NULL : one->environment, one == NULL ? 0 : one->environment_count,
+                           &environment, err) < 0)
+        return err->code == ERR_LIMIT ? 0 : err->code;
+    *out = text_list_size(&command) + text_list_size(&argv) + text_list_size(&environment) <= LIMIT_WORDS_BYTES;
+    return 0;
+}
+
+static int words_check(const struct plan *plan, const char *work_parent, struct err *err)
+{
+    struct session session = {.plan = plan};
+    AUTO_TEXT_LIST struct text_list version = {0};
+    bool fits;
+
+    if (layout_foresee(&session, work_parent, plan->candidate.policy_file != NULL, err) < 0)
+        return err->code;
+    if (run_fits(&session, NULL, &fits, err) < 0)
+        return err->code;
+    if (!fits || expand_argv(&session, &plan->candidate.version, NULL, &version, err) < 0)
+        return err_set(err, ERR_USAGE,
+                       "%s:%u: the launcher's words and the plan's variables are more than %u bytes with all "
+                       "placeholders filled in; shorten them",
+                       plan->candidate.argv_file, plan->candidate.argv_line, LIMIT_WORDS_BYTES);
+    for (size_t i = 0; i < plan->case_count; i++) {
+        if (run_fits(&session, &plan->cases[i], &fits, err) < 0)
+            return err->code;
+        if (!fits)
+            return err_set(err, ERR_USAGE,
+                           "%s:%u: the words and variables of a run of case `%s` are more than %u bytes with all "
+                           "placeholders filled in (docs/PLAN.md 3.3); shorten them",
+                           plan->file, plan->cases[i].line, plan->cases[i].name, LIMIT_WORDS_BYTES);
+    }
+    return 0;
+}
+
+int preflight_check(const struct plan *plan, const char *program_dir, const char *work_parent, struct err *err)
 {
     if (pins_check(plan, err) < 0)
         return err->code;
@@ -65,5 +109,7 @@ int preflight_check(const struct plan *plan, const char *program_dir, struct err
             return err_set(err, ERR_USAGE, "%s:%u: binary %s, %s: %s; install it, or name one that is there",
                            plan->file, plan->binaries[i].line, plan->binaries[i].name, plan->binaries[i].path, why);
     }
-    return launcher_check(plan, program_dir, err);
+    if (launcher_check(plan, program_dir, err) < 0)
+        return err->code;
+    return words_check(plan, work_parent, err);
 }

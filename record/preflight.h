@@ -1,5 +1,6 @@
 /*
- * What can be found wrong before anything is started or made: pins, binaries and the launcher are looked at.
+ * What can be found wrong before anything is started or made: pins, binaries and the launcher are looked at, and words
+ * are expanded.
  */
 #pragma once
 
@@ -7,6 +8,8 @@
 
 /*
  * Checks every pin's digest, and that each binary and the launcher is a regular file that is there ({tools} stands for
- * program_dir here, {workspace} for the plan's own). ERR_USAGE: one line, file:line: what is wrong, and what to do.
+ * program_dir here, {workspace} for the plan's own); and that the words and variables of each run, expanded with a work
+ * folder in `work_parent` (NULL: the default one), are not more than LIMIT_WORDS_BYTES. ERR_USAGE: one line, file:line:
+ * what is wrong, and what to do.
  */
-int preflight_check(const struct plan *plan, const char *program_dir, struct err *err);
+int preflight_check(const struct plan *plan, const char *program_dir, const char *work_parent, struct err *err);

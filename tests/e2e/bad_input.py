@@ -168,6 +168,19 @@ INPUTS = {
     "a pin that does not match": of_plan(7, ["/bin/sh", NO_PIN]).put(f"pins: [{{path: /bin/sh, sha256: {NO_PIN}}}]"),
     "a pin of nothing": of_plan(7, ["/none", "missing"]).put(f"pins: [{{path: /none, sha256: {NO_PIN}}}]"),
     "a pin that is no digest": of_plan(7, ["64 lower-case hexadecimal"]).put("pins: [{path: /bin/sh, sha256: 00}]"),
+    "words that grow beyond an event": of_plan(5, ["case `hello`", "more than 917504 bytes", "shorten"]).replace(
+        5, 'cases: [{name: hello, command: [/bin/true, "' + "{scratch}" * 30000 + '"]}]'),
+    "words that do so with those of the launcher": of_plan(5, ["case `hello`", "more than 917504 bytes"]).replace(
+        5, 'cases: [{name: hello, command: [/bin/true, "' + "x" * 460000 + '"]}]'),
+    "words of a launcher that do so": of_plan(4, ["the launcher's words", "more than 917504 bytes"]).replace(
+        4, PLAN[3].replace("--", '"' + "{workspace}" * 30000 + '"')),
+    "a version command that does so": of_plan(4, ["the launcher's words", "more than 917504 bytes"]).replace(
+        4, PLAN[3].replace("}", ', version_command: [/bin/true, "' + "{tools}" * 40000 + '"]}', 2).replace(
+            ', version_command: [/bin/true, "' + "{tools}" * 40000 + '"]}', "}", 1)),
+    "variables that do so": of_plan(4, ["the plan's variables", "more than 917504 bytes"]).put(
+        'environment: {A: "' + "{home}" * 40000 + '"}'),
+    "variables of a case that do so": of_plan(5, ["case `hello`", "more than 917504 bytes"]).replace(
+        5, PLAN[4].replace("}]", ', environment: {A: "' + "{home}" * 40000 + '"}}]')),
     # Oracles.
     "an oracle's unknown key": of_oracle(4, ["no key `colour`"]).asks(4, "colour: red"),
     "an oracle's bound over its limit": of_oracle(4, ["from 1 to 60000"]).asks(4, "bounds: {ended_ms: 60001}"),

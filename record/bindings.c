@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static int binary_add(struct bindings *bindings, const char *name, const char *path, struct err *err)
 {
@@ -98,8 +97,6 @@ static int launcher_fill(const struct plan *plan, struct bindings *out, struct e
 int bindings_gather(struct session *session, const char *program_dir, const struct bytes *policy, struct bindings *out,
                     struct err *err)
 {
-    struct timespec now;
-
     *out = (struct bindings){0};
     exhibit__recording_start__init(&out->message);
     if (file_random(out->run_id, sizeof out->run_id, err) < 0 || host_read(&out->message.host, err) < 0 ||
@@ -107,8 +104,7 @@ int bindings_gather(struct session *session, const char *program_dir, const stru
         texts_put(session, policy, out, err) < 0 || launcher_fill(session->plan, out, err) < 0 ||
         version_ask(session, &out->version, err) < 0)
         return err->code;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    out->message.realtime_ns = now.tv_sec * 1000000000ll + now.tv_nsec;
+    out->message.realtime_ns = clock_wall_ns();
     out->message.run_id = (ProtobufCBinaryData){RUN_ID_BYTES, out->run_id};
     out->message.toolkit_version = (char *)EXHIBIT_VERSION;
     out->message.experiment = session->plan->name;

@@ -35,5 +35,8 @@ int loop_turn(struct loop *loop, int timeout_ms, struct err *err);
 /* Releases it; NULL is harmless. The sources stay the caller's. */
 void loop_free(struct loop *loop);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* CLOCK_MONOTONIC in nanoseconds. Whatever is compared, waited for or put in order is told by it. */
 uint64_t clock_now_ns(void);
+
+/* The wall clock in nanoseconds since 1970, for people to read: it jumps, and nothing may rest on it. */
+int64_t clock_wall_ns(void);

@@ -106,6 +106,23 @@ static void case_lines(struct table *table, const Exhibit__Claim *claim)
     }
 }
 
+/* How to see what an unmet case wrote: of the first one. */
+static void unmet_hint(FILE *out, const Exhibit__Claim *claim)
+{
+    for (size_t i = 0; i < claim->n_cases; i++) {
+        const Exhibit__CaseResult *result = claim->cases[i];
+
+        if (result->met)
+            continue;
+        (void)fputs("  what it was to show, and what it wrote: exhibit-replay BUNDLE --explain ", out);
+        text_print_escaped(out, result->name, strlen(result->name));
+        (void)fputc('/', out);
+        text_print_escaped(out, result->mode, strlen(result->mode));
+        (void)fputc('\n', out);
+        return;
+    }
+}
+
 static void row_lines(struct table *table, const Exhibit__Claim *claim)
 {
     for (size_t i = 0; i < claim->n_rows; i++) {
@@ -226,6 +243,7 @@ void claim_print(const Exhibit__Claim *claim, FILE *out)
 {
     section(out, "cases: useful work (contract met, name, mode, repeat, how it ended)", claim->n_cases, claim,
             case_lines);
+    unmet_hint(out, claim);
     section(out, "rows the probe left", claim->n_rows, claim, row_lines);
     section(out, "messages that the listeners got", claim->n_messages, claim, message_lines);
     section(out, "tree: processes of the probe (pid, ended by, lived on after the last step)", claim->n_tree, claim,

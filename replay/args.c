@@ -13,6 +13,13 @@ static int take_oracle(struct args *out, const char *value, struct err *err)
     return 0;
 }
 
+static int take_explain(struct args *out, const char *value, struct err *err)
+{
+    (void)err;
+    out->explain = value;
+    return 0;
+}
+
 static int take_json(struct args *out, const char *value, struct err *err)
 {
     (void)value;
@@ -42,22 +49,24 @@ static const struct {
     bool has_value;
     int (*take)(struct args *out, const char *value, struct err *err);
 } options[] = {
-    {"--oracle", true, take_oracle},
-    {"--json", false, take_json},
-    {"--require", true, take_require},
-    {"--help", false, take_help},
+    {"--oracle", true, take_oracle},   {"--explain", true, take_explain}, {"--json", false, take_json},
+    {"--require", true, take_require}, {"--help", false, take_help},
 };
 
 const char *replay_args_help(void)
 {
-    return "usage: exhibit-replay BUNDLE [--oracle FILE] [--json] [--require go]\n"
+    return "usage: exhibit-replay BUNDLE [--oracle FILE] [--explain NAME] [--json] [--require go]\n"
            "\n"
            "Derives the claim of a bundle anew from its raw facts, and compares it with the recorded claim.\n"
            "Runs nothing from the bundle and writes no file.\n"
            "\n"
            "  --oracle FILE   judge under this oracle; the claim is prospective if it is not the recorded one,\n"
            "                  and is not compared then\n"
-           "  --json          print the claim as JSON\n"
+           "  --explain NAME  print, instead of the claim, the chain from NAME to bytes in the file: a rule\n"
+           "                  (cancel.quiet), an attempt (TRIAL/ROLE/ROUND/EFFECT, or TRIAL/MODE/ROLE/ROUND/EFFECT), "
+           "or a\n"
+           "                  case and how it ended (CASE/MODE); any other NAME lists what there is\n"
+           "  --json          print it as JSON\n"
            "  --require go    exit with 4 unless the decision is GO and not prospective\n"
            "\n"
            "Exit codes, the first that applies: 2 wrong usage or oracle; 5 could not read; 1 the bundle is malformed\n"

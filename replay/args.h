@@ -8,8 +8,9 @@
 #include <stdbool.h>
 
 struct args {
-    const char *bundle; /* borrowed from argv, as all texts here */
-    const char *oracle; /* NULL: the recorded one */
+    const char *bundle;  /* borrowed from argv, as all texts here */
+    const char *oracle;  /* NULL: the recorded one */
+    const char *explain; /* NULL: print the claim */
     bool json;
     bool require_go;
     bool help; /* nothing else matters then */

@@ -23,7 +23,10 @@ struct search {
     uint64_t end_seq;  /* patterns set later than this are not looked for */
     size_t kept_bytes; /* less by one than the longest pattern */
     struct bytes window;
+    uint64_t window_at; /* where the window begins in what is searched */
     bool found;
+    uint64_t found_at;
+    size_t found_bytes;
 };
 
 static int compare_patterns(const void *left, const void *right)
@@ -65,6 +68,14 @@ static int gather_patterns(const struct facts *facts, struct pattern **out, size
     return 0;
 }
 
+/* Before each thing that is searched. */
+static void search_begin(struct search *search)
+{
+    search->window.size_bytes = 0;
+    search->window_at = 0;
+    search->found = false;
+}
+
 static int search_piece(void *context, const void *piece, size_t size_bytes, struct err *err)
 {
     struct search *search = context;
@@ -78,11 +89,16 @@ static int search_piece(void *context, const void *piece, size_t size_bytes, str
         return code;
     for (size_t i = 0; i < search->pattern_count && !search->found && window->size_bytes > 0; i++) {
         const struct pattern *pattern = &search->patterns[i];
+        const uint8_t *found = pattern->seq < search->end_seq ? memmem(window->data, window->size_bytes,
+                                                                       pattern->content->data, pattern->content->len)
+                                                              : NULL;
 
-        search->found = pattern->seq < search->end_seq &&
-                        memmem(window->data, window->size_bytes, pattern->content->data, pattern->content->len) != NULL;
+        search->found = found != NULL;
+        search->found_at = search->window_at + (found == NULL ? 0 : (uint64_t)(found - window->data));
+        search->found_bytes = pattern->content->len;
     }
     if (window->size_bytes > search->kept_bytes) {
+        search->window_at += window->size_bytes - search->kept_bytes;
         memmove(window->data, window->data + window->size_bytes - search->kept_bytes, search->kept_bytes);
         window->size_bytes = search->kept_bytes;
     }
@@ -106,15 +122,14 @@ static int search_streams(const struct facts *facts, const struct run *run, stru
 
         if (words[stream] == NULL || run->ends[stream] == NULL)
             continue;
-        search->window.size_bytes = 0;
-        search->found = false;
+        search_begin(search);
         code = facts->source->read_stream(facts->source->self, run->ends[stream]->content, search_piece, search, err);
         if (code < 0)
             return err_wrap(err, "run %" PRIu32, run->number);
         if (!search->found)
             continue;
         finding_tell(out, "%.64s, strict: %s holds the content of a canary", run->start->name, words[stream]);
-        finding_row(out, run, 0, 0);
+        finding_bytes(out, run, (Exhibit__StreamName)stream, search->found_at, search->found_bytes);
     }
     return 0;
 }
@@ -134,15 +149,14 @@ static int search_artifacts(const struct facts *facts, const struct run *run, st
             continue;
         if (!digest_from(artifact->sha256.data, artifact->sha256.len, &digest))
             return err_set(err, ERR_FORMAT, "event %" PRIu64 ": kept without a digest", span.events[i]->seq);
-        search->window.size_bytes = 0;
-        search->found = false;
+        search_begin(search);
         code = facts->source->read_object(facts->source->self, &digest, search_piece, search, err);
         if (code < 0)
             return err_wrap(err, "event %" PRIu64, span.events[i]->seq);
         if (!search->found)
             continue;
         finding_tell(out, "%.64s, strict: an artifact holds the content of a canary", run->start->name);
-        finding_event(out, span.events[i]->seq);
+        finding_content(out, span.events[i]->seq, search->found_at, search->found_bytes);
     }
     return 0;
 }

@@ -63,19 +63,27 @@ static int judge_cases(struct facts *facts, struct judged *judged, struct err *e
     return 0;
 }
 
+int judge_prepare(struct facts *facts, const struct judge_request *request, struct judged *out, struct err *err)
+{
+    int code;
+
+    *out = (struct judged){.facts = facts, .oracle = request->oracle, .partial = request->partial};
+    code = find_trials(facts, out, err);
+    if (code == 0)
+        code = judge_cases(facts, out, err);
+    if (code == 0)
+        outcomes_judge(facts, request->oracle);
+    return code;
+}
+
 int judge_facts(struct facts *facts, const struct judge_request *request, const Exhibit__Claim **out, struct err *err)
 {
-    struct judged judged = {.facts = facts, .oracle = request->oracle, .partial = request->partial};
+    struct judged judged;
     struct finding *findings = arena_take(&facts->tables.arena, RULE_COUNT * sizeof *findings);
     int code = findings == NULL ? err_set(err, ERR_SYSTEM, "memory for the rules") : archives_check(facts, err);
 
     if (code == 0)
-        code = find_trials(facts, &judged, err);
-    if (code == 0)
-        code = judge_cases(facts, &judged, err);
-    if (code < 0)
-        return code;
-    outcomes_judge(facts, request->oracle);
+        code = judge_prepare(facts, request, &judged, err);
     for (int i = 0; i < RULE_COUNT && code == 0; i++)
         code = rules[i].check(&judged, &findings[i], err);
     return code < 0 ? code : claim_make(&judged, request, findings, out, err);

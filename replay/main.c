@@ -9,6 +9,7 @@
 #include "replay/bundle.h"
 #include "replay/confine_self.h"
 #include "replay/differ.h"
+#include "replay/explain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,27 +108,29 @@ static int compare_recorded(const char *file, const struct bundle *bundle, struc
     return count > 0;
 }
 
-/* Prints the claim. False: not all of it could be written. */
-static bool print_derived(const Exhibit__Claim *claim, bool as_json)
+/* Prints the claim, or the explanation where there is one. False: not all of it could be written. */
+static bool print_derived(const struct args *args, const Exhibit__Claim *claim, json_t *explanation)
 {
     bool done = true;
 
-    if (as_json) {
-        json_t *json = claim_to_json(claim);
+    if (args->json) {
+        json_t *json = explanation == NULL ? claim_to_json(claim) : json_incref(explanation);
 
         done = json != NULL && json_dumpf(json, stdout, JSON_INDENT(2)) == 0 && fputc('\n', stdout) != EOF;
         json_decref(json);
+    } else if (explanation != NULL) {
+        explain_print(explanation, args->bundle, stdout);
     } else {
         claim_print(claim, stdout);
     }
     return fflush(stdout) == 0 && done && !ferror(stdout);
 }
 
-static int replay_report(const struct args *args, const struct bundle *bundle, struct err *err)
+static int replay_report(const struct args *args, const struct bundle *bundle, json_t *explanation, struct err *err)
 {
     int differs = compare_recorded(args->bundle, bundle, err);
 
-    if (!print_derived(bundle->claim, args->json)) {
+    if (!print_derived(args, bundle->claim, explanation)) {
         replay_say(NULL, "the claim could not be written to standard output");
         return EXIT_COULD_NOT;
     }
@@ -147,6 +150,7 @@ static int replay(const struct args *args, struct err *err)
     AUTO_BYTES struct bytes oracle = {0};
     AUTO_FD int fd = -1;
     struct bundle *bundle = NULL;
+    json_t *explanation = NULL;
     int code = 0;
 
     if (args->oracle != NULL)
@@ -161,11 +165,17 @@ static int replay(const struct args *args, struct err *err)
         confine_replay(args->bundle);
         code = bundle_replay(fd, args->oracle == NULL ? NULL : &oracle, args->oracle, &bundle, err);
     }
+    if (code == 0 && args->explain != NULL)
+        code = explain(bundle, args->explain, &explanation, err);
     if (code < 0) {
         replay_say(code == ERR_USAGE ? NULL : args->bundle, err->text);
-        return replay_exit_code(err->code);
+        if (bundle != NULL && code == ERR_USAGE)
+            explain_list(bundle, stderr);
+        code = replay_exit_code(err->code);
+    } else {
+        code = replay_report(args, bundle, explanation, err);
     }
-    code = replay_report(args, bundle, err);
+    json_decref(explanation);
     bundle_free(bundle);
     return code;
 }

@@ -28,17 +28,26 @@ static void make_printable(char *text)
 
 void finding_tell(struct finding *finding, const char *fmt, ...)
 {
+    char text[sizeof finding->texts[0]];
     va_list args;
 
-    if (finding->count < FINDING_TEXTS) {
-        char *text = finding->texts[finding->count];
-
+    if (finding->count < FINDING_TEXTS || finding->ear != NULL) {
         va_start(args, fmt);
-        (void)vsnprintf(text, sizeof finding->texts[0], fmt, args);
+        (void)vsnprintf(text, sizeof text, fmt, args);
         va_end(args);
         make_printable(text);
+        if (finding->count < FINDING_TEXTS)
+            (void)strcpy(finding->texts[finding->count], text);
+        if (finding->ear != NULL)
+            finding->ear->statement(finding->ear->context, text);
     }
     finding->count++;
+}
+
+static void tell_ground(const struct finding *finding, struct ground ground)
+{
+    if (finding->ear != NULL)
+        finding->ear->ground(finding->ear->context, &ground);
 }
 
 /* Adds what stands in the next free place, unless it was named before. */
@@ -53,15 +62,22 @@ static void add_evidence(struct finding *finding, const char *text)
 
 void finding_event(struct finding *finding, uint64_t seq)
 {
+    finding_content(finding, seq, 0, 0);
+}
+
+void finding_content(struct finding *finding, uint64_t seq, uint64_t offset_bytes, uint64_t size_bytes)
+{
     char text[sizeof finding->evidence[0]];
 
     if (seq == 0)
         return;
+    tell_ground(finding, (struct ground){.seq = seq, .offset_bytes = offset_bytes, .size_bytes = size_bytes});
     (void)snprintf(text, sizeof text, "event %" PRIu64, seq);
     add_evidence(finding, text);
 }
 
-void finding_row(struct finding *finding, const struct run *run, int role, uint32_t round)
+/* Adds the name of a run, and of a row of it where there is a role. */
+static void add_run(struct finding *finding, const struct run *run, int role, uint32_t round)
 {
     char text[sizeof finding->evidence[0]];
     int used = snprintf(text, sizeof text, "run %.80s/%s", run->start->name, word_of_mode((int)run->start->mode));
@@ -70,6 +86,20 @@ void finding_row(struct finding *finding, const struct run *run, int role, uint3
         (void)snprintf(text + used, sizeof text - (size_t)used, " row %s/%" PRIu32, word_of_role(role), round);
     make_printable(text);
     add_evidence(finding, text);
+}
+
+void finding_row(struct finding *finding, const struct run *run, int role, uint32_t round)
+{
+    tell_ground(finding, (struct ground){.run = run, .role = role, .round = round});
+    add_run(finding, run, role, round);
+}
+
+void finding_bytes(struct finding *finding, const struct run *run, Exhibit__StreamName stream, uint64_t offset_bytes,
+                   uint64_t size_bytes)
+{
+    tell_ground(finding,
+                (struct ground){.run = run, .stream = stream, .offset_bytes = offset_bytes, .size_bytes = size_bytes});
+    add_run(finding, run, 0, 0);
 }
 
 const Exhibit__Event *freeze_find(const struct facts *facts, Exhibit__FreezeMoment moment, const char *input)

@@ -10,8 +10,27 @@
 
 enum { FINDING_TEXTS = 3, FINDING_EVIDENCE = 8 };
 
+/* What one statement of a finding rests on; what is not set is zero. */
+struct ground {
+    uint64_t seq;          /* of an event */
+    const struct run *run; /* or a row of it, or the run itself */
+    int role;
+    uint32_t round;
+    Exhibit__StreamName stream; /* or bytes of a stream of it; none: of the artifact that the event tells of */
+    uint64_t offset_bytes;
+    uint64_t size_bytes;
+};
+
+/* Hears every statement and ground, beyond what a finding keeps. `text` is printable ASCII. */
+struct finding_ear {
+    void (*statement)(void *context, const char *text);
+    void (*ground)(void *context, const struct ground *ground);
+    void *context;
+};
+
 /* What speaks against a rule: the first few for a person, and how many there are. All zero: nothing. */
 struct finding {
+    const struct finding_ear *ear; /* borrowed; NULL: nobody hears */
     size_t count;
     char texts[FINDING_TEXTS][240];
     char evidence[FINDING_EVIDENCE][160]; /* each once */
@@ -26,6 +45,13 @@ void finding_event(struct finding *finding, uint64_t seq);
 
 /* Names the row that the last one rests on; a role of 0 names the run alone. */
 void finding_row(struct finding *finding, const struct run *run, int role, uint32_t round);
+
+/* Tells that the last one rests on bytes of a stream of a run; the evidence names the run. */
+void finding_bytes(struct finding *finding, const struct run *run, Exhibit__StreamName stream, uint64_t offset_bytes,
+                   uint64_t size_bytes);
+
+/* Names the Artifact event that the last one rests on, and the bytes of its content. */
+void finding_content(struct finding *finding, uint64_t seq, uint64_t offset_bytes, uint64_t size_bytes);
 
 /* The runs of one trial that the oracle names; NULL where there is none. */
 struct trial {

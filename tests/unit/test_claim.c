@@ -188,6 +188,8 @@ static void the_table_is_aligned_and_ends_in_the_decision(void **state)
     static const char wanted[] = "cases: useful work (contract met, name, mode, repeat, how it ended)\n"
                                  "  ok  npm-pack  baseline  1  exit 0    2 archives\n"
                                  "  no  npm-pack  strict    1  signal 9\n"
+                                 "  what it was to show, and what it wrote: exhibit-replay BUNDLE --explain "
+                                 "npm-pack/strict\n"
                                  "rows the probe left\n"
                                  "  tree  strict  2 rows\n"
                                  "messages that the listeners got\n"

@@ -27,65 +27,157 @@ int pack_grow_init(struct pack_grow *grow, int fd, struct err *err)
     uint8_t header[PACK_HEADER_BYTES];
 
     *grow = (struct pack_grow){.fd = fd};
-    grow->compressor = frame_compressor_new();
-    grow->frame = malloc(FRAME_BLOCK_MAX_BYTES);
-    if (grow->compressor == NULL || grow->frame == NULL)
-        return err_set(err, ERR_SYSTEM, "no memory for a compressor");
     layout_header_put(header);
     return pack_grow_write(grow, header, sizeof header, err);
 }
 
 void pack_grow_done(struct pack_grow *grow)
 {
+    crew_free(grow->crew); /* first: its jobs use the rest */
     for (size_t i = 0; i < PACK_PART_COUNT; i++) {
         free(grow->parts[i].content);
         bytes_done(&grow->parts[i].journal);
         bytes_done(&grow->parts[i].blocks);
     }
-    ZSTD_freeCCtx(grow->compressor);
-    free(grow->frame);
+    for (size_t i = 0; i < PACK_GROW_WORKERS; i++) {
+        ZSTD_freeCCtx(grow->tools[i].compressor);
+        free(grow->tools[i].spare);
+    }
+    for (size_t i = 0; i <= PACK_GROW_WORKERS; i++) {
+        free(grow->blocks[i].bytes);
+        bytes_done(&grow->blocks[i].journal);
+    }
     *grow = (struct pack_grow){.fd = -1};
 }
 
-/* Writes the journal of the part's open block. */
-static int write_journal(struct pack_grow *grow, enum pack_part part, struct err *err)
+struct crew *pack_grow_crew(struct pack_grow *grow, struct err *err)
 {
-    struct bytes *journal = &grow->parts[pack_slot(part)].journal;
-    uint8_t head[PACK_JOURNAL_HEAD_BYTES];
+    if (grow->crew != NULL)
+        return grow->crew;
+    grow->crew = crew_new(PACK_GROW_WORKERS);
+    if (grow->crew == NULL)
+        (void)err_set_errno(err, "memory for threads");
+    else
+        grow->ring_size = crew_size(grow->crew) + 1;
+    return grow->crew;
+}
+
+/* Compresses a closed block, in a worker. What held the content is the worker's spare room afterwards. */
+static void compress(struct crew_job *job, unsigned worker)
+{
+    struct pack_grow_block *block = (struct pack_grow_block *)job;
+    struct pack_grow_tools *tools = &block->grow->tools[worker];
+    uint8_t *frame;
+
+    if (tools->compressor == NULL)
+        tools->compressor = frame_compressor_new();
+    if (tools->spare == NULL)
+        tools->spare = malloc(FRAME_BLOCK_MAX_BYTES);
+    if (tools->compressor == NULL || tools->spare == NULL) {
+        block->code = err_set(&block->err, ERR_SYSTEM, "no memory for a compressor");
+        return;
+    }
+    frame = tools->spare;
+    block->code =
+        frame_compress(tools->compressor, block->bytes, block->content_bytes, frame, &block->frame_bytes, &block->err);
+    if (block->code < 0)
+        return;
+    block->digest = digest_of(frame, block->frame_bytes);
+    tools->spare = block->bytes;
+    block->bytes = frame;
+}
+
+_Static_assert(offsetof(struct pack_grow_block, job) == 0, "a block is found by its job");
+
+/* Writes a block's journal and frame, and enters it in the index's table. */
+static int write_block(struct pack_grow *grow, struct pack_grow_block *block, struct err *err)
+{
+    struct bytes *blocks = &grow->parts[pack_slot(block->part)].blocks;
+    struct layout_block place = {.content_bytes = block->content_bytes, .digest = block->digest};
+    uint8_t head[PACK_JOURNAL_HEAD_BYTES], record[PACK_BLOCK_BYTES];
     int code;
 
-    layout_journal_head_put(head, part, (uint32_t)(journal->size_bytes / PACK_JOURNAL_ENTRY_BYTES));
+    assert(blocks->size_bytes == (size_t)block->number * sizeof record);
+    if (block->part == grow->mark.part && block->number == grow->mark.block)
+        grow->mark_at = grow->at;
+    layout_journal_head_put(head, block->part, (uint32_t)(block->journal.size_bytes / PACK_JOURNAL_ENTRY_BYTES));
     code = pack_grow_write(grow, head, sizeof head, err);
     if (code == 0)
-        code = pack_grow_write(grow, journal->data, journal->size_bytes, err);
-    journal->size_bytes = 0;
+        code = pack_grow_write(grow, block->journal.data, block->journal.size_bytes, err);
+    place.frame = (struct frame_range){grow->at, block->frame_bytes};
+    if (code == 0)
+        code = pack_grow_write(grow, block->bytes, block->frame_bytes, err);
+    if (code < 0)
+        return code;
+    layout_block_put(record, &place);
+    return bytes_add(blocks, record, sizeof record, (size_t)LIMIT_BLOCKS * sizeof record, err);
+}
+
+/* Waits for the oldest closed block and writes it. */
+static int settle_one(struct pack_grow *grow, struct err *err)
+{
+    struct pack_grow_block *block = &grow->blocks[grow->oldest];
+
+    crew_wait(grow->crew, &block->job);
+    grow->oldest = (grow->oldest + 1) % grow->ring_size;
+    grow->pending--;
+    if (block->code < 0) {
+        *err = block->err;
+        return block->code;
+    }
+    return write_block(grow, block, err);
+}
+
+int pack_grow_settle(struct pack_grow *grow, struct err *err)
+{
+    int code = 0;
+
+    while (code == 0 && grow->pending > 0)
+        code = settle_one(grow, err);
     return code;
+}
+
+/* Moves what is open to a free place of the ring, and gives the part the memory that was there. */
+static struct pack_grow_block *take_open(struct pack_grow *grow, enum pack_part part)
+{
+    struct pack_grow_part *open = &grow->parts[pack_slot(part)];
+    struct pack_grow_block *block = &grow->blocks[(grow->oldest + grow->pending) % grow->ring_size];
+    struct pack_grow_block taken = {.job.work = compress,
+                                    .grow = grow,
+                                    .part = part,
+                                    .number = open->closed_count++,
+                                    .bytes = open->content,
+                                    .content_bytes = open->content_bytes,
+                                    .journal = open->journal};
+
+    open->content = block->bytes;
+    open->content_bytes = 0;
+    open->journal = block->journal;
+    open->journal.size_bytes = 0;
+    *block = taken;
+    return block;
 }
 
 int pack_grow_close(struct pack_grow *grow, enum pack_part part, struct err *err)
 {
     struct pack_grow_part *open = &grow->parts[pack_slot(part)];
-    struct layout_block block = {.content_bytes = open->content_bytes};
-    uint8_t record[PACK_BLOCK_BYTES];
-    size_t frame_bytes = 0;
-    int code;
+    int code = 0;
 
     if (open->content_bytes == 0)
         return 0;
-    if (grow->parts[0].blocks.size_bytes + grow->parts[1].blocks.size_bytes >= (size_t)LIMIT_BLOCKS * sizeof record)
+    if (grow->parts[0].closed_count + grow->parts[1].closed_count >= LIMIT_BLOCKS)
         return err_set(err, ERR_LIMIT, "more than %u blocks", LIMIT_BLOCKS);
-    code = frame_compress(grow->compressor, open->content, open->content_bytes, grow->frame, &frame_bytes, err);
-    if (code == 0)
-        code = write_journal(grow, part, err);
-    block.frame = (struct frame_range){grow->at, frame_bytes};
-    if (code == 0)
-        code = pack_grow_write(grow, grow->frame, frame_bytes, err);
+    if (pack_grow_crew(grow, err) == NULL)
+        return err->code;
+    if (grow->pending == grow->ring_size)
+        code = settle_one(grow, err);
     if (code < 0)
         return code;
-    block.digest = digest_of(grow->frame, frame_bytes);
-    layout_block_put(record, &block);
-    open->content_bytes = 0;
-    return bytes_add(&open->blocks, record, sizeof record, (size_t)LIMIT_BLOCKS * sizeof record, err);
+    crew_give(grow->crew, &take_open(grow, part)->job);
+    grow->pending++;
+    while (code == 0 && grow->pending > 0 && crew_is_done(grow->crew, &grow->blocks[grow->oldest].job))
+        code = settle_one(grow, err);
+    return code;
 }
 
 int pack_grow_begin(struct pack_grow *grow, enum pack_part part, uint32_t *out_block, uint32_t *out_offset_bytes,
@@ -100,35 +192,51 @@ int pack_grow_begin(struct pack_grow *grow, enum pack_part part, uint32_t *out_b
         if (code < 0)
             return code;
     }
-    *out_block = (uint32_t)(open->blocks.size_bytes / PACK_BLOCK_BYTES);
+    *out_block = open->closed_count;
     *out_offset_bytes = open->content_bytes;
     return 0;
 }
 
-int pack_grow_add(struct pack_grow *grow, enum pack_part part, const void *from, size_t size_bytes, struct err *err)
+int pack_grow_room(struct pack_grow *grow, enum pack_part part, uint8_t **out, size_t *out_bytes, struct err *err)
 {
     struct pack_grow_part *open = &grow->parts[pack_slot(part)];
-    const uint8_t *at = from;
 
+    /* A full block waits while it may hold an object's last byte: its journal has to name that object. */
+    if (open->content_bytes == LIMIT_BLOCK_BYTES && pack_grow_close(grow, part, err) < 0)
+        return err->code;
     if (open->content == NULL)
-        open->content = malloc(LIMIT_BLOCK_BYTES);
+        open->content = malloc(FRAME_BLOCK_MAX_BYTES);
     if (open->content == NULL)
         return err_set_errno(err, "memory for a block");
-    while (size_bytes > 0) {
-        size_t room = LIMIT_BLOCK_BYTES - open->content_bytes;
-        size_t taken = size_bytes < room ? size_bytes : room;
+    *out = open->content + open->content_bytes;
+    *out_bytes = LIMIT_BLOCK_BYTES - open->content_bytes;
+    return 0;
+}
 
-        memcpy(open->content + open->content_bytes, at, taken);
-        open->content_bytes += (uint32_t)taken;
+void pack_grow_fill(struct pack_grow *grow, enum pack_part part, size_t size_bytes)
+{
+    struct pack_grow_part *open = &grow->parts[pack_slot(part)];
+
+    assert(size_bytes <= LIMIT_BLOCK_BYTES - open->content_bytes);
+    open->content_bytes += (uint32_t)size_bytes;
+}
+
+int pack_grow_add(struct pack_grow *grow, enum pack_part part, const void *from, size_t size_bytes, struct err *err)
+{
+    const uint8_t *at = from;
+
+    while (size_bytes > 0) {
+        uint8_t *to = NULL;
+        size_t room = 0, taken;
+        int code = pack_grow_room(grow, part, &to, &room, err);
+
+        if (code < 0)
+            return code;
+        taken = size_bytes < room ? size_bytes : room;
+        memcpy(to, at, taken);
+        pack_grow_fill(grow, part, taken);
         at += taken;
         size_bytes -= taken;
-        /* A full block waits while it may hold an object's last byte: its journal has to name that object. */
-        if (size_bytes > 0) {
-            int code = pack_grow_close(grow, part, err);
-
-            if (code < 0)
-                return code;
-        }
     }
     return 0;
 }
@@ -144,24 +252,31 @@ int pack_grow_end(struct pack_grow *grow, enum pack_part part, const struct dige
     return bytes_add(&open->journal, record, sizeof record, JOURNAL_MAX_BYTES, err);
 }
 
-struct pack_grow_mark pack_grow_mark(const struct pack_grow *grow, enum pack_part part)
+void pack_grow_mark(struct pack_grow *grow, enum pack_part part)
 {
     const struct pack_grow_part *open = &grow->parts[pack_slot(part)];
 
     assert(open->content_bytes == 0 && open->journal.size_bytes == 0);
-    return (struct pack_grow_mark){grow->at, open->blocks.size_bytes};
+    grow->mark = (struct pack_grow_mark){part, open->closed_count};
+    grow->mark_at = 0;
 }
 
-int pack_grow_rewind(struct pack_grow *grow, enum pack_part part, struct pack_grow_mark mark, struct err *err)
+int pack_grow_rewind(struct pack_grow *grow, struct err *err)
 {
-    struct pack_grow_part *open = &grow->parts[pack_slot(part)];
+    struct pack_grow_part *open = &grow->parts[pack_slot(grow->mark.part)];
+    int code = pack_grow_settle(grow, err);
 
-    assert(grow->at >= mark.at && open->blocks.size_bytes >= mark.blocks_bytes);
-    if (ftruncate(grow->fd, (off_t)mark.at) < 0 || lseek(grow->fd, (off_t)mark.at, SEEK_SET) < 0)
-        return err_set_errno(err, "go back to %" PRIu64, mark.at);
-    grow->at = mark.at;
+    if (code < 0)
+        return code;
+    assert(open->closed_count >= grow->mark.block);
+    if (grow->mark_at != 0) {
+        if (ftruncate(grow->fd, (off_t)grow->mark_at) < 0 || lseek(grow->fd, (off_t)grow->mark_at, SEEK_SET) < 0)
+            return err_set_errno(err, "go back to %" PRIu64, grow->mark_at);
+        grow->at = grow->mark_at;
+    }
     open->content_bytes = 0;
     open->journal.size_bytes = 0;
-    open->blocks.size_bytes = mark.blocks_bytes;
+    open->closed_count = grow->mark.block;
+    open->blocks.size_bytes = (size_t)grow->mark.block * PACK_BLOCK_BYTES;
     return 0;
 }

@@ -1,11 +1,10 @@
 /*
- * Writing a pack: objects once each, then indexes, footer and name. Knows descriptors and names; the bytes of records
- * and blocks are pack_layout's and pack_grow's.
+ * Writing a pack: its beginning, its indexes, footer and name. Knows descriptors and names; objects are pack_put's, the
+ * bytes of records and blocks pack_layout's and pack_grow's.
  */
+#include "formats/pack_writer.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "formats/pack_grow.h"
-#include "formats/pack_table.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,17 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct pack_writer {
-    int dir_fd; /* borrowed */
-    int fd;
-    char *name;
-    char *temp_name; /* NULL while there is no file of that name */
-    bool spent;      /* a put failed: the file is not whole any more */
-    uint8_t *piece;  /* LIMIT_BLOCK_BYTES read from a descriptor; NULL before the first */
-    struct pack_grow grow;
-    struct pack_table tables[PACK_PART_COUNT];
-};
 
 void pack_writer_abandon(struct pack_writer *writer)
 {
@@ -103,163 +91,14 @@ int pack_writer_new(int dir_fd, const char *name, struct pack_writer **out, stru
     return 0;
 }
 
-/* Enters an object that lies at (block, offset) in the part's table, and in the journal unless it is empty. */
-static int enter(struct pack_writer *writer, enum pack_part part, const struct layout_object *object, struct err *err)
-{
-    int code;
-
-    if (pack_table_count(&writer->tables[0]) + pack_table_count(&writer->tables[1]) >= LIMIT_OBJECTS)
-        return err_set(err, ERR_LIMIT, "more than %u objects", LIMIT_OBJECTS);
-    code = pack_table_add(&writer->tables[pack_slot(part)], object, err);
-    if (code == 0 && object->size_bytes > 0)
-        code = pack_grow_end(&writer->grow, part, &object->digest, object->size_bytes, err);
-    return code;
-}
-
-/* The body of pack_put for content that is not there yet. */
-static int put_new(struct pack_writer *writer, enum pack_part part, const void *from, struct layout_object *object,
-                   struct err *err)
-{
-    int code = 0;
-
-    if (object->size_bytes > 0)
-        code = pack_grow_begin(&writer->grow, part, &object->block, &object->offset_bytes, err);
-    if (code == 0 && object->size_bytes > 0)
-        code = pack_grow_add(&writer->grow, part, from, (size_t)object->size_bytes, err);
-    return code < 0 ? code : enter(writer, part, object, err);
-}
-
-int pack_put(struct pack_writer *writer, enum pack_part part, const void *from, size_t size_bytes,
-             struct digest *out_digest, struct err *err)
-{
-    struct layout_object object = {.size_bytes = size_bytes};
-    int code = 0;
-
-    assert(!writer->spent && (part == PACK_OBSERVATION || part == PACK_INPUT));
-    if (size_bytes > LIMIT_OBJECT_BYTES) {
-        code = err_set(err, ERR_LIMIT, "an object of %zu bytes", size_bytes);
-    } else {
-        object.digest = digest_of(from, size_bytes);
-        if (!pack_table_has(&writer->tables[pack_slot(part)], &object.digest))
-            code = put_new(writer, part, from, &object, err);
-    }
-    writer->spent = code < 0;
-    if (code == 0)
-        *out_digest = object.digest;
-    return code;
-}
-
-/* Reads up to LIMIT_BLOCK_BYTES at `offset` into the writer's piece; fewer only at the end of the file. */
-static int read_piece(struct pack_writer *writer, int fd, uint64_t offset, size_t *out_bytes, struct err *err)
-{
-    size_t have = 0;
-
-    if (writer->piece == NULL)
-        writer->piece = malloc(LIMIT_BLOCK_BYTES);
-    if (writer->piece == NULL)
-        return err_set_errno(err, "memory for a piece");
-    while (have < LIMIT_BLOCK_BYTES) {
-        ssize_t got = pread(fd, writer->piece + have, LIMIT_BLOCK_BYTES - have, (off_t)(offset + have));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_set_errno(err, "read at %" PRIu64, offset + have);
-        if (got == 0)
-            break;
-        have += (size_t)got;
-    }
-    *out_bytes = have;
-    return 0;
-}
-
-/* Reads fd to its end for digest and size, and appends the bytes to the part's content where `keep`. */
-static int run_through(struct pack_writer *writer, enum pack_part part, int fd, bool keep, struct layout_object *object,
-                       struct err *err)
-{
-    struct digest_run *run = digest_run_new();
-    size_t got = LIMIT_BLOCK_BYTES;
-    uint64_t offset = 0;
-    int code = run == NULL ? err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256") : 0;
-
-    while (code == 0 && got == LIMIT_BLOCK_BYTES) {
-        code = read_piece(writer, fd, offset, &got, err);
-        if (code < 0)
-            break;
-        offset += got;
-        if (offset > LIMIT_OBJECT_BYTES)
-            code = err_set(err, ERR_LIMIT, "an object of more than %llu bytes", LIMIT_OBJECT_BYTES);
-        digest_run_add(run, writer->piece, got);
-        if (code == 0 && keep)
-            code = pack_grow_add(&writer->grow, part, writer->piece, got, err);
-    }
-    if (code == 0) {
-        object->digest = digest_run_now(run);
-        object->size_bytes = offset;
-    }
-    digest_run_free(run);
-    return code;
-}
-
-/*
- * Puts the content of fd, which is more than a block. It is read once to see whether it is there already and once
- * more to store it. What counts is what the second reading saw; where that turns out to be there already (the file
- * changed in between), it is taken back.
- */
-static int put_large(struct pack_writer *writer, enum pack_part part, int fd, struct layout_object *object,
-                     struct err *err)
-{
-    const struct pack_table *table = &writer->tables[pack_slot(part)];
-    struct pack_grow_mark mark;
-    int code = run_through(writer, part, fd, false, object, err);
-
-    if (code < 0 || pack_table_has(table, &object->digest))
-        return code;
-    code = pack_grow_close(&writer->grow, part, err);
-    if (code < 0)
-        return code;
-    mark = pack_grow_mark(&writer->grow, part);
-    code = pack_grow_begin(&writer->grow, part, &object->block, &object->offset_bytes, err);
-    if (code == 0)
-        code = run_through(writer, part, fd, true, object, err);
-    if (code < 0)
-        return code;
-    if (pack_table_has(table, &object->digest))
-        return pack_grow_rewind(&writer->grow, part, mark, err);
-    if (object->size_bytes == 0)
-        object->block = 0;
-    return enter(writer, part, object, err);
-}
-
-int pack_put_fd(struct pack_writer *writer, enum pack_part part, int fd, struct digest *out_digest,
-                uint64_t *out_size_bytes, struct err *err)
-{
-    struct layout_object object = {0};
-    size_t got = 0;
-    int code;
-
-    assert(!writer->spent && (part == PACK_OBSERVATION || part == PACK_INPUT));
-    code = read_piece(writer, fd, 0, &got, err);
-    if (code == 0 && got < LIMIT_BLOCK_BYTES) {
-        object.size_bytes = got;
-        code = pack_put(writer, part, writer->piece, got, &object.digest, err);
-    } else if (code == 0) {
-        code = put_large(writer, part, fd, &object, err);
-    }
-    writer->spent = code < 0;
-    if (code < 0)
-        return code;
-    *out_digest = object.digest;
-    *out_size_bytes = object.size_bytes;
-    return 0;
-}
-
-/* Closes the open block of each part. */
+/* Closes the open block of each part, and waits until they are in the file. */
 static int close_blocks(struct pack_writer *writer, struct err *err)
 {
     int code = pack_grow_close(&writer->grow, PACK_OBSERVATION, err);
 
-    return code < 0 ? code : pack_grow_close(&writer->grow, PACK_INPUT, err);
+    if (code == 0)
+        code = pack_grow_close(&writer->grow, PACK_INPUT, err);
+    return code < 0 ? code : pack_grow_settle(&writer->grow, err);
 }
 
 int pack_writer_flush(struct pack_writer *writer, struct err *err)

@@ -1,11 +1,9 @@
 /*
- * Copying and freezing. Knows the FreezeList and the file system; not why a tree is frozen.
+ * Copying. Knows the file system; not what a tree is for.
  */
 #include "record/tree.h"
 
 #include "base/cleanup.h"
-#include "formats/message.h"
-#include "proto/exhibit.pb-c.h"
 #include "record/walk.h"
 
 #include <errno.h>
@@ -15,8 +13,6 @@
 #include <sys/sendfile.h>
 
 enum { FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, PERMISSION_BITS = 0777 };
-
-/* ---- copy ---- */
 
 static int copy_file(int from_fd, int to_fd, const char *name, struct err *err)
 {
@@ -140,147 +136,5 @@ int tree_copy(const char *from, const char *to, struct err *err)
         return err_wrap(err, "copy %.200s/%.500s", from, copying.path);
     if (fchmod(to_fd, stat.st_mode & PERMISSION_BITS) < 0)
         return err_set_errno(err, "chmod the folder %s", to);
-    return 0;
-}
-
-/* ---- freeze ---- */
-
-/* From this size on a file of holes is listed without being read. */
-#define HOLLOW_BYTES (1ull << 30)
-
-struct freezing {
-    struct pack_writer *retain; /* NULL: digests only */
-    struct bytes list;
-};
-
-/* Digests (and retains) an open file. */
-static int freeze_content(struct freezing *freezing, int fd, const struct stat *stat, struct digest *digest,
-                          Exhibit__FreezeEntry *entry, struct err *err)
-{
-    entry->size_bytes = (uint64_t)stat->st_size;
-    if (freezing->retain == NULL && walk_file_is_hollow(fd, stat, HOLLOW_BYTES))
-        return 0;
-    entry->sha256 = (ProtobufCBinaryData){DIGEST_BYTES, digest->bytes};
-    if (freezing->retain != NULL)
-        return pack_put_fd(freezing->retain, PACK_INPUT, fd, digest, &entry->size_bytes, err);
-    return digest_of_fd(fd, digest, &entry->size_bytes, err);
-}
-
-/*
- * Whether what could not be opened is listed without its content: a subject must not be able to end a recording by a
- * chmod, or by changing a file's type at the right moment. Content that was to be kept is another matter.
- */
-static bool may_stay_unread(const struct freezing *freezing, const struct err *err)
-{
-    int number = err->code == ERR_SYSTEM ? err->sys_errno : 0;
-
-    return freezing->retain == NULL &&
-           (number == EACCES || number == EPERM || number == ELOOP || number == ENXIO || number == EINVAL);
-}
-
-static int freeze_file(struct freezing *freezing, const struct walk_entry *seen, struct digest *digest,
-                       Exhibit__FreezeEntry *entry, struct err *err)
-{
-    struct stat stat = seen->stat;
-    AUTO_FD int fd = walk_open_file(seen->folder_fd, seen->name, &stat);
-
-    if (fd < 0) {
-        err_set_errno(err, "open");
-        entry->size_bytes = (uint64_t)seen->stat.st_size;
-        return may_stay_unread(freezing, err) ? 0 : err->code;
-    }
-    entry->mode = stat.st_mode; /* what was opened counts, if it is not what was seen before */
-    return S_ISREG(stat.st_mode) ? freeze_content(freezing, fd, &stat, digest, entry, err) : 0;
-}
-
-static int freeze_link(const struct freezing *freezing, const struct walk_entry *seen, struct digest *digest,
-                       Exhibit__FreezeEntry *entry, struct err *err)
-{
-    char target[LIMIT_PATH_BYTES + 1];
-    ssize_t size_bytes = readlinkat(seen->folder_fd, seen->name, target, sizeof target);
-
-    if (size_bytes < 0) {
-        err_set_errno(err, "read the link");
-        return may_stay_unread(freezing, err) ? 0 : err->code;
-    }
-    if (size_bytes > LIMIT_PATH_BYTES)
-        return err_set(err, ERR_LIMIT, "a link of more than %d bytes", LIMIT_PATH_BYTES);
-    *digest = digest_of(target, (size_t)size_bytes);
-    entry->sha256 = (ProtobufCBinaryData){DIGEST_BYTES, digest->bytes};
-    return 0;
-}
-
-/* Appends an entry: the packed lists of one entry each, put end to end, are the packed list of them all. */
-static int append_entry(struct freezing *freezing, Exhibit__FreezeEntry *entry, struct err *err)
-{
-    AUTO_BYTES struct bytes packed = {0};
-    Exhibit__FreezeList one = EXHIBIT__FREEZE_LIST__INIT;
-    int code;
-
-    one.n_entries = 1;
-    one.entries = &entry;
-    code = message_pack(&one.base, LIMIT_FREEZE_BYTES, &packed, err);
-    return code < 0 ? code : bytes_add(&freezing->list, packed.data, packed.size_bytes, LIMIT_FREEZE_BYTES, err);
-}
-
-static int freeze_entry(void *context, const struct walk_entry *seen, struct err *err)
-{
-    struct freezing *freezing = context;
-    Exhibit__FreezeEntry entry = EXHIBIT__FREEZE_ENTRY__INIT;
-    struct digest digest;
-    int code = 0;
-
-    entry.path = (ProtobufCBinaryData){seen->path_bytes, (uint8_t *)seen->path};
-    entry.mode = seen->stat.st_mode;
-    if (S_ISREG(seen->stat.st_mode))
-        code = freeze_file(freezing, seen, &digest, &entry, err);
-    else if (S_ISLNK(seen->stat.st_mode))
-        code = freeze_link(freezing, seen, &digest, &entry, err);
-    if (code < 0 && err->code == ERR_SYSTEM && err->sys_errno == ENOENT)
-        return 0; /* it vanished since it was seen: it is not there */
-    if (code == 0)
-        code = append_entry(freezing, &entry, err);
-    return code < 0 ? err_wrap(err, "%.500s", seen->path) : 0;
-}
-
-/* A folder that cannot be read is there by its mode alone, unless its contents were to be kept. */
-static int freeze_obstacle(void *context, const char *path, struct err *err)
-{
-    const struct freezing *freezing = context;
-
-    return may_stay_unread(freezing, err) ? 0 : err_wrap(err, "%.500s", path);
-}
-
-static int freeze_all(const char *root, struct freezing *freezing, struct err *err)
-{
-    struct walk_entry entry = {.path = "", .folder_fd = AT_FDCWD, .name = root};
-    struct walk_visitor visitor = {freeze_entry, freeze_obstacle, freezing};
-    AUTO_FD int fd = -1;
-    int code;
-
-    if (lstat(root, &entry.stat) < 0)
-        return err_set_errno(err, "stat");
-    code = freeze_entry(freezing, &entry, err);
-    if (code < 0 || !S_ISDIR(entry.stat.st_mode))
-        return code;
-    fd = open(root, FOLDER_FLAGS);
-    if (fd < 0) {
-        err_set_errno(err, "open the folder");
-        return freeze_obstacle(freezing, "", err);
-    }
-    return walk_tree(fd, &visitor, err);
-}
-
-int tree_freeze(const char *root, struct pack_writer *retain, struct bytes *out, struct err *err)
-{
-    struct freezing freezing = {.retain = retain};
-    int code = freeze_all(root, &freezing, err);
-
-    if (code < 0) {
-        bytes_done(&freezing.list);
-        return err_wrap(err, "freeze %.200s", root);
-    }
-    bytes_done(out);
-    *out = freezing.list;
     return 0;
 }

@@ -8,8 +8,8 @@ exhibit_unit_test(archive exhibit_formats PkgConfig::ARCHIVE)
 exhibit_unit_test(archive_bounds exhibit_formats PkgConfig::ARCHIVE)
 
 # Only what these tests are about, so that they build alone.
-add_library(exhibit_records_tested STATIC ../record/walk.c ../record/tree.c ../record/tree_remove.c
-    ../record/artifacts.c ../record/host.c)
+add_library(exhibit_records_tested STATIC ../record/walk.c ../record/tree.c ../record/tree_freeze.c
+    ../record/tree_remove.c ../record/artifacts.c ../record/host.c)
 target_link_libraries(exhibit_records_tested PUBLIC exhibit_formats PRIVATE exhibit_warnings)
 exhibit_unit_test(tree exhibit_records_tested)
 exhibit_unit_test(tree_change exhibit_records_tested)

@@ -22,10 +22,11 @@ static char folder[64];
 static int dir_fd = -1;
 static int rename_errno; /* 0: the real call */
 
-/* The file that becomes another when it is read from its start for the third time: while it is stored. */
+/* The file that becomes another when it is read from its start for the time `changes_at`: while it is stored. */
 static struct {
     int fd;
     unsigned starts;
+    unsigned changes_at;
     const uint8_t *data;
     size_t size_bytes;
 } changing = {.fd = -1};
@@ -38,7 +39,7 @@ int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to, u
 
 ssize_t __wrap_pread64(int fd, void *to, size_t size_bytes, off_t offset)
 {
-    if (fd == changing.fd && offset == 0 && ++changing.starts == 3) {
+    if (fd == changing.fd && offset == 0 && ++changing.starts == changing.changes_at) {
         assert_int_equal(ftruncate(fd, 0), 0);
         assert_int_equal(pwrite(fd, changing.data, changing.size_bytes, 0), (ssize_t)changing.size_bytes);
     }
@@ -219,11 +220,11 @@ static void what_was_flushed_is_in_a_file_that_counts_as_partial(void **state)
 }
 
 /*
- * Puts a large file that becomes `data` between the two readings, after `known` was put, and wants `object_count`
- * inputs in a right pack in the end.
+ * Puts a large file that becomes `data` when it is stored, after `known` was put, and wants `object_count` inputs in a
+ * right pack in the end. With a `twin` another object of its size is there: then it is read once more before.
  */
-static void change_while_storing(const uint8_t *data, size_t size_bytes, const uint8_t *known, size_t known_bytes,
-                                 uint32_t object_count)
+static void change_once(const uint8_t *data, size_t size_bytes, const uint8_t *known, size_t known_bytes,
+                        uint32_t object_count, bool twin)
 {
     static uint8_t before[LARGE_BYTES];
     AUTO_FD int from = -1, fd = -1;
@@ -234,16 +235,20 @@ static void change_while_storing(const uint8_t *data, size_t size_bytes, const u
     uint64_t seen_bytes = 0;
     struct err err = {0};
 
+    noise(before, sizeof before, 6);
+    if (twin)
+        assert_int_equal(pack_put(writer, PACK_INPUT, before, sizeof before, &digest, &err), 0);
     noise(before, sizeof before, 7);
     from = memory_file(before, sizeof before);
     assert_int_equal(pack_put(writer, PACK_INPUT, known, known_bytes, &digest, &err), 0);
     changing.fd = from;
     changing.starts = 0;
+    changing.changes_at = twin ? 3 : 2;
     changing.data = data;
     changing.size_bytes = size_bytes;
     assert_int_equal(pack_put_fd(writer, PACK_INPUT, from, &digest, &seen_bytes, &err), 0);
     changing.fd = -1;
-    assert_int_equal(changing.starts, 3);
+    assert_int_equal(changing.starts, changing.changes_at);
     assert_true(digest_equal(&digest, &right));
     assert_int_equal(seen_bytes, size_bytes);
     assert_int_equal(pack_put(writer, PACK_INPUT, "after", 5, &digest, &err), 0);
@@ -252,8 +257,41 @@ static void change_while_storing(const uint8_t *data, size_t size_bytes, const u
     fd = openat(dir_fd, "p", O_RDONLY | O_CLOEXEC);
     if (pack_open(fd, &pack, &err) < 0 || pack_check(pack, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(pack_object_count(pack, PACK_INPUT), object_count);
+    assert_int_equal(pack_object_count(pack, PACK_INPUT), object_count + (twin ? 1 : 0));
     assert_int_equal(pack_read(pack, PACK_INPUT, &right, size_bytes, &content, &err), 0);
+    pack_close(pack);
+}
+
+static void change_while_storing(const uint8_t *data, size_t size_bytes, const uint8_t *known, size_t known_bytes,
+                                 uint32_t object_count)
+{
+    change_once(data, size_bytes, known, known_bytes, object_count, true);
+    assert_int_equal(unlinkat(dir_fd, "p", 0), 0);
+    change_once(data, size_bytes, known, known_bytes, object_count, false);
+}
+
+/* A file of whole blocks: its last byte ends a block, and the journal of that block names it. */
+static void a_file_may_end_where_a_block_ends(void **state)
+{
+    static uint8_t data[2 * LIMIT_BLOCK_BYTES];
+    AUTO_FD int from = -1, fd = -1;
+    struct digest receipt, digest, right;
+    struct pack_writer *writer = begin(&receipt);
+    struct pack *pack = NULL;
+    uint64_t seen_bytes = 0;
+    struct err err = {0};
+
+    (void)state;
+    noise(data, sizeof data, 12);
+    right = digest_of(data, sizeof data);
+    from = memory_file(data, sizeof data);
+    assert_int_equal(pack_put_fd(writer, PACK_INPUT, from, &digest, &seen_bytes, &err), 0);
+    assert_true(digest_equal(&digest, &right));
+    assert_int_equal(seen_bytes, sizeof data);
+    assert_int_equal(pack_writer_finish(writer, &receipt, NULL, &err), 0);
+    fd = openat(dir_fd, "p", O_RDONLY | O_CLOEXEC);
+    if (pack_open(fd, &pack, &err) < 0 || pack_check(pack, &err) < 0)
+        fail_msg("%s", err.text);
     pack_close(pack);
 }
 
@@ -295,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_no_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_object_over_the_limit_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_flushed_is_in_a_file_that_counts_as_partial, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_may_end_where_a_block_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_changes_is_stored_as_it_was_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_becomes_known_content_is_not_stored_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_becomes_empty_is_the_empty_object, set_up, tear_down),

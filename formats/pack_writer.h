@@ -1,0 +1,27 @@
+/*
+ * A pack that is being written, from inside, for the files that write it.
+ */
+#pragma once
+
+#include "formats/pack.h"
+#include "formats/pack_grow.h"
+#include "formats/pack_table.h"
+
+/* Bits that tell which sizes objects of more than a block have: one that is not there has no equal. */
+#define PACK_SIZE_BITS 65536u
+
+struct pack_writer {
+    int dir_fd; /* borrowed */
+    int fd;
+    char *name;
+    char *temp_name; /* NULL while there is no file of that name */
+    bool spent;      /* a put failed: the file is not whole any more */
+    uint8_t *piece;  /* LIMIT_BLOCK_BYTES read from a descriptor; NULL before the first */
+    struct pack_grow grow;
+    struct pack_table tables[PACK_PART_COUNT];
+    uint8_t sizes[PACK_PART_COUNT][PACK_SIZE_BITS / 8];
+};
+
+/* As pack_put, of content whose digest is known already. */
+int pack_put_digested(struct pack_writer *writer, enum pack_part part, const void *from, size_t size_bytes,
+                      const struct digest *digest, struct err *err);

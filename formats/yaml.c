@@ -24,7 +24,8 @@ struct build {
     size_t depth, node_count;
 };
 
-static int fault_at(struct err *err, const char *file, size_t line, const char *fmt, va_list args)
+static int __attribute__((format(printf, 4, 0)))
+fault_at(struct err *err, const char *file, size_t line, const char *fmt, va_list args)
 {
     char text[sizeof err->text];
     size_t used;

@@ -232,6 +232,25 @@ static bool is_about_a_name(struct archive *archive)
     return text != NULL && (strstr(text, "can't be converted") != NULL || strstr(text, "cannot be converted") != NULL);
 }
 
+/*
+ * Checks how a member of a zip is compressed: other methods (LZMA, PPMd, xz ...) take as much memory at once as the
+ * member's own head asks for, up to 4 GiB. libarchive tells the method in words alone: "ZIP 2.0 (deflation)".
+ */
+static int check_method(struct archive *formats, struct err *err)
+{
+    static const char *const known[] = {"uncompressed", "deflation", "bzip"};
+    const char *name = archive_format_name(formats), *method = name == NULL ? NULL : strchr(name, '(');
+    size_t size_bytes = method == NULL ? 0 : strcspn(++method, ")");
+
+    if ((archive_format(formats) & ARCHIVE_FORMAT_BASE_MASK) != ARCHIVE_FORMAT_ZIP)
+        return 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (size_bytes == strlen(known[i]) && memcmp(method, known[i], size_bytes) == 0)
+            return 0;
+    return err_set(err, ERR_LIMIT, "a member of the zip is compressed in a way that is not read here: %.*s",
+                   (int)size_bytes, method == NULL ? "" : method);
+}
+
 static int read_members(struct listing *listing, struct err *err)
 {
     for (;;) {
@@ -242,7 +261,9 @@ static int read_members(struct listing *listing, struct err *err)
             return 0;
         if (told != ARCHIVE_OK && (told != ARCHIVE_WARN || !is_about_a_name(listing->formats)))
             return archive_fault(listing, listing->formats, err);
-        code = read_member(listing, entry, err);
+        code = check_method(listing->formats, err);
+        if (code == 0)
+            code = read_member(listing, entry, err);
         if (code < 0)
             return code;
     }

@@ -100,6 +100,22 @@ static void list_refuses_a_bomb_behind_the_last_member(void **state)
     free(maker.bytes);
 }
 
+/* LZMA's dictionary is as large as the member's head says: here 4 GiB, in 63 bytes. */
+static void list_refuses_a_zip_whose_method_takes_memory_at_will(void **state)
+{
+    static const uint8_t zip[] = "PK\3\4\x3f\0\2\0\x0e\0\0\0\x21\0" /* method 14 */
+                                 "\xd1\x65\x58\x7c\x18\0\0\0\x96\0\0\0\4\0\0\0lzma"
+                                 "\x09\4\5\0\x5d\xff\xff\xff\xff" /* LZMA's own head: properties, dictionary */
+                                 "\0\x30\x98\x88\xac\x1c\x69\xfd\x1e\xff\xff\xfd\xac\x10\0";
+    struct archive_list list;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(archive_list_read(zip, sizeof zip - 1, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "a member of the zip is compressed in a way that is not read here: lzma");
+    assert_int_equal(list.count, 0);
+}
+
 static void list_digests_the_holes_of_a_sparse_member(void **state)
 {
     static uint8_t whole[300000];
@@ -137,6 +153,7 @@ int main(void)
         cmocka_unit_test(list_refuses_names_that_no_event_could_hold),
         cmocka_unit_test(list_refuses_a_sparse_bomb_at_once),
         cmocka_unit_test(list_refuses_a_bomb_behind_the_last_member),
+        cmocka_unit_test(list_refuses_a_zip_whose_method_takes_memory_at_will),
         cmocka_unit_test(list_digests_the_holes_of_a_sparse_member),
     };
 

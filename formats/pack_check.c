@@ -53,6 +53,17 @@ static int read_journal(struct check *check, enum pack_part *out_part, struct fr
     return 0;
 }
 
+/* Where an entry of a journal is; of the first one with the head, which is of another journal where that is. */
+static struct frame_range entry_range(struct frame_range journal, uint32_t number)
+{
+    struct frame_range entry = {journal.at + PACK_JOURNAL_HEAD_BYTES, PACK_JOURNAL_ENTRY_BYTES};
+
+    if (number == 0)
+        return (struct frame_range){journal.at, PACK_JOURNAL_HEAD_BYTES + PACK_JOURNAL_ENTRY_BYTES};
+    entry.at += (uint64_t)number * PACK_JOURNAL_ENTRY_BYTES;
+    return entry;
+}
+
 /* Checks one entry of the journal at `where` against the index; the object has to end in the block. */
 static int check_entry(struct check *check, enum pack_part part, uint32_t number, struct frame_range where,
                        struct layout_object *out, struct err *err)
@@ -63,6 +74,7 @@ static int check_entry(struct check *check, enum pack_part part, uint32_t number
     struct digest digest;
     uint64_t size_bytes;
 
+    where = entry_range(where, number);
     layout_journal_entry_take(check->journal.data + (size_t)number * PACK_JOURNAL_ENTRY_BYTES, &digest, &size_bytes);
     if (!pack_index_find(index, &digest, out) || out->size_bytes != size_bytes || size_bytes == 0 ||
         pack_index_start(index, out) != state->object_start)
@@ -121,11 +133,34 @@ static int check_content(struct check *check, enum pack_part part, const uint8_t
     return 0;
 }
 
+/*
+ * What is wrong with a group whose block is: where its journal is not what the index has either, that comes first.
+ * `err` says what is wrong with the block.
+ */
+static int first_fault(struct check *check, enum pack_part part, struct frame_range journal, struct err *err)
+{
+    struct part_check *state = &check->parts[pack_slot(part)];
+    uint64_t before = state->object_start;
+    int code = 0;
+
+    for (uint32_t i = 0; code == 0 && i < check->journal.size_bytes / PACK_JOURNAL_ENTRY_BYTES; i++) {
+        struct layout_object object = {0};
+        struct err fault = {0};
+
+        code = check_entry(check, part, i, journal, &object, &fault);
+        if (code < 0)
+            *err = fault;
+        state->object_start += object.size_bytes;
+    }
+    state->object_start = before;
+    return err->code;
+}
+
 /* Checks the group at check->at and moves past it. */
 static int check_group(struct check *check, struct err *err)
 {
     enum pack_part part;
-    struct frame_range journal;
+    struct frame_range journal = {0}, head;
     struct layout_block block;
     const struct pack_index *index;
     struct part_check *state;
@@ -136,14 +171,17 @@ static int check_group(struct check *check, struct err *err)
         return code;
     index = &check->pack->index[pack_slot(part)];
     state = &check->parts[pack_slot(part)];
+    head = (struct frame_range){journal.at, PACK_JOURNAL_HEAD_BYTES};
     if (state->next_block == index->block_count)
-        return frame_fault(err, ERR_FORMAT, journal, "FORMAT 1.2: a group that the index does not name");
+        return frame_fault(err, ERR_FORMAT, head, "FORMAT 1.2: a group that the index does not name");
     block = pack_index_block(index, state->next_block);
     if (block.frame.at != check->at)
-        return frame_fault(err, ERR_FORMAT, journal,
+        return frame_fault(err, ERR_FORMAT, head,
                            "FORMAT 3.1: after the journal no block where the index has block %" PRIu32 " of part %d",
                            state->next_block, (int)part);
     code = pack_block_load(check->pack, part, state->next_block, &content, err);
+    if (code == ERR_FORMAT)
+        return first_fault(check, part, journal, err);
     if (code == 0)
         code = check_content(check, part, content, journal, err);
     if (code < 0)

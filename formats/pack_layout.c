@@ -219,13 +219,21 @@ int layout_index_head_take(const uint8_t *from, enum pack_part part, struct fram
     return 0;
 }
 
-/* Checks that a frame is right where `end` says it ends, and gives where it begins. */
-static bool ends_at(struct frame_range frame, uint64_t end, uint64_t *out_at)
+bool layout_footer_place(const struct layout_footer *footer, uint64_t *out_at)
 {
-    if (frame.size_bytes < PACK_INDEX_HEAD_BYTES || frame.size_bytes > end || frame.at != end - frame.size_bytes)
+    uint64_t end = footer->index[0].frame.at;
+
+    if (end < PACK_HEADER_BYTES)
         return false;
-    *out_at = frame.at;
-    return true;
+    for (size_t i = 0; i < PACK_PART_COUNT; i++) {
+        struct frame_range frame = footer->index[i].frame;
+
+        if (frame.at != end || frame.size_bytes < PACK_INDEX_HEAD_BYTES ||
+            __builtin_add_overflow(end, frame.size_bytes, &end))
+            return false;
+    }
+    *out_at = end;
+    return end <= INT64_MAX - PACK_FOOTER_BYTES;
 }
 
 int layout_footer_take(const uint8_t *from, uint64_t at, struct layout_footer *out, struct err *err)
@@ -250,9 +258,6 @@ int layout_footer_take(const uint8_t *from, uint64_t at, struct layout_footer *o
         return frame_fault(err, ERR_FORMAT, where, "FORMAT 1.8: partial or cut short: no footer at its end");
     if (payload_bytes != PACK_FOOTER_BYTES - FRAME_HEAD_BYTES || !digest_equal(&digest, &right))
         return frame_fault(err, ERR_FORMAT, where, "FORMAT 5.1: the footer is damaged");
-    if (!ends_at(footer.index[1].frame, at, &at) || !ends_at(footer.index[0].frame, at, &at) || at < PACK_HEADER_BYTES)
-        return frame_fault(err, ERR_FORMAT, where,
-                           "FORMAT 5.2: the indexes that the footer names do not end where it begins");
     *out = footer;
     return 0;
 }

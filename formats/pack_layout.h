@@ -8,6 +8,7 @@
 #include "formats/frame.h"
 #include "formats/pack.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PACK_PART_COUNT 2
@@ -85,7 +86,10 @@ int layout_index_head_take(const uint8_t *from, enum pack_part part, struct fram
                            uint32_t *out_blocks, struct err *err);
 
 /*
- * Reads the footer that stands at `at`, where the file has its last PACK_FOOTER_BYTES, and checks that both indexes
- * lie right before it. ERR_FORMAT: no footer ("partial or cut short"), or a damaged one. Unchanged out then.
+ * Reads the footer that stands at `at`, where the file has its last PACK_FOOTER_BYTES. Where the indexes are is not
+ * checked. ERR_FORMAT: no footer ("partial or cut short"), or a damaged one. Unchanged out then.
  */
 int layout_footer_take(const uint8_t *from, uint64_t at, struct layout_footer *out, struct err *err);
+
+/* Gives where a footer has to stand: right after its indexes. False: they follow no header, or not one another. */
+bool layout_footer_place(const struct layout_footer *footer, uint64_t *out_at);

@@ -34,8 +34,8 @@ static void cleanup_pack(struct pack **pack)
 
 #define AUTO_PACK __attribute__((cleanup(cleanup_pack)))
 
-/* Reads and checks the two fixed ends of the file. */
-static int read_ends(int fd, struct layout_footer *out, struct err *err)
+/* Reads and checks the two fixed ends of the file; the footer is at *out_at. */
+static int read_ends(int fd, struct layout_footer *out, uint64_t *out_at, struct err *err)
 {
     uint8_t header[PACK_HEADER_BYTES], footer[PACK_FOOTER_BYTES];
     struct stat stat;
@@ -58,8 +58,22 @@ static int read_ends(int fd, struct layout_footer *out, struct err *err)
     if (size_bytes < sizeof header + sizeof footer)
         return frame_fault(err, ERR_FORMAT, (struct frame_range){0, size_bytes},
                            "FORMAT 1.8: partial or cut short: no footer at its end");
-    code = file_pread_all(fd, footer, sizeof footer, size_bytes - sizeof footer, err);
-    return code < 0 ? code : layout_footer_take(footer, size_bytes - sizeof footer, out, err);
+    *out_at = size_bytes - sizeof footer;
+    code = file_pread_all(fd, footer, sizeof footer, *out_at, err);
+    return code < 0 ? code : layout_footer_take(footer, *out_at, out, err);
+}
+
+/* Checks that the footer stands where it says. Where a whole pack is read, the fault is looked for by its range. */
+static int check_place(struct pack *pack, uint64_t at, struct err *err)
+{
+    uint64_t place;
+    bool possible = layout_footer_place(&pack->footer, &place);
+
+    if (possible && place == at)
+        return 0;
+    if (possible && !pack->inputs_skipped)
+        return pack_moved_fault(pack, place, at, err);
+    return frame_fault(err, ERR_FORMAT, (struct frame_range){at, PACK_FOOTER_BYTES}, PACK_MOVED_TEXT);
 }
 
 /* Checks that receipt and claim are observations (FORMAT 5.3), and the bounds over both parts (FORMAT 1.9). */
@@ -85,6 +99,7 @@ static int check_roots(const struct pack *pack, struct err *err)
 static int open_parts(int fd, bool with_inputs, struct pack **out, struct err *err)
 {
     AUTO_PACK struct pack *pack = calloc(1, sizeof *pack);
+    uint64_t footer_at = 0;
     int code;
 
     if (pack == NULL)
@@ -94,7 +109,9 @@ static int open_parts(int fd, bool with_inputs, struct pack **out, struct err *e
     pack->decoder = ZSTD_createDCtx();
     if (pack->decoder == NULL)
         return err_set(err, ERR_SYSTEM, "no memory for a decoder");
-    code = read_ends(fd, &pack->footer, err);
+    code = read_ends(fd, &pack->footer, &footer_at, err);
+    if (code == 0)
+        code = check_place(pack, footer_at, err);
     for (unsigned i = 0; code == 0 && i < (with_inputs ? PACK_PART_COUNT : 1); i++)
         code = pack_index_read(fd, (enum pack_part)(i + 1), &pack->footer.index[i], pack->footer.index[0].frame.at,
                                &pack->index[i], err);
@@ -154,6 +171,22 @@ bool pack_find(const struct pack *pack, enum pack_part part, const struct digest
     return true;
 }
 
+/* Says that the file ends within a block, or before it. */
+static int block_cut(const struct pack *pack, struct frame_range frame, struct err *err)
+{
+    struct stat stat;
+    uint64_t size_bytes;
+
+    if (fstat(pack->fd, &stat) < 0)
+        return err_set_errno(err, "stat");
+    size_bytes = (uint64_t)stat.st_size;
+    if (size_bytes <= frame.at)
+        frame = (struct frame_range){size_bytes > 0 ? size_bytes - 1 : 0, 1};
+    else if (size_bytes - frame.at < frame.size_bytes)
+        frame.size_bytes = size_bytes - frame.at;
+    return frame_fault(err, ERR_FORMAT, frame, "FORMAT 3.6: the file ends at %" PRIu64 ", within a block", size_bytes);
+}
+
 /* Fills the cache of a part, which has memory by now, with a block. */
 static int fill_cache(struct pack *pack, const struct layout_block *block, struct pack_cache *cache, struct err *err)
 {
@@ -161,7 +194,7 @@ static int fill_cache(struct pack *pack, const struct layout_block *block, struc
     int code = file_pread_all(pack->fd, pack->frame, (size_t)block->frame.size_bytes, block->frame.at, err);
 
     if (code < 0)
-        return code;
+        return code == ERR_FORMAT ? block_cut(pack, block->frame, err) : code;
     digest = digest_of(pack->frame, (size_t)block->frame.size_bytes);
     if (!digest_equal(&digest, &block->digest))
         return frame_fault(err, ERR_FORMAT, block->frame,

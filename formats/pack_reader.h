@@ -30,3 +30,13 @@ struct pack {
  * ERR_FORMAT: the block is not what FORMAT 3.4 to 3.6 say; with its range. ERR_SYSTEM.
  */
 int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, const uint8_t **out, struct err *err);
+
+/* FORMAT 5.2, as it is told. */
+#define PACK_MOVED_TEXT "FORMAT 5.2: the indexes that the footer names do not end where it begins"
+
+/*
+ * Says what is wrong with a pack whose footer belongs to `place` and stands at `at`: where bytes are missing or too
+ * many. The footer is read, nothing else yet. ERR_FORMAT, ERR_LIMIT, ERR_MISMATCH: with a range of at most a block
+ * that holds the place. ERR_SYSTEM.
+ */
+int pack_moved_fault(struct pack *pack, uint64_t place, uint64_t at, struct err *err);

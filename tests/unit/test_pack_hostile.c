@@ -187,7 +187,7 @@ static void swapped_blocks_are_refused(void **state)
     add_group(&file, 2);
     add_group(&file, 1);
     add(&file, whole.data + groups_at[4], whole.size_bytes - groups_at[4]);
-    refuse(&file, ERR_FORMAT, "FORMAT 3.6: the block has not the digest that the index tells");
+    refuse(&file, ERR_FORMAT, "FORMAT 3.3: entry 0 of the journal is not what the index has at its place");
     memcpy(file.data + groups_at[3], whole.data + groups_at[3], 56); /* the journals back in their places */
     memcpy(file.data + groups_at[1], whole.data + groups_at[1], 56);
     refuse(&file, ERR_FORMAT, "FORMAT 3.6: the block has not the digest that the index tells");
@@ -212,7 +212,7 @@ static void a_group_twice_is_refused(void **state)
     add(&file, whole.data, groups_at[3]);
     add_group(&file, 1); /* in the place of the other input's */
     add(&file, whole.data + groups_at[4], whole.size_bytes - groups_at[4]);
-    refuse(&file, ERR_FORMAT, "FORMAT 3.6: the block has not the digest that the index tells");
+    refuse(&file, ERR_FORMAT, "FORMAT 3.3: entry 0 of the journal is not what the index has at its place");
     bytes_done(&file);
     add(&file, whole.data, groups_at[4]);
     add_group(&file, 3); /* as one more */

@@ -1,3 +1,8 @@
 # Every bit counts: damaged bundles, in one process.
 exhibit_unit_test(damage exhibit_verify pack_fixture PkgConfig::ZSTD)
 exhibit_unit_test(damage_large pack_fixture)
+
+# What the kernel saw: the judges confine themselves before they read.
+add_test(NAME e2e.confined_first COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/confined_first.py
+    ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.confined_first PROPERTIES TIMEOUT 60 LABELS e2e SKIP_RETURN_CODE 77)

@@ -46,8 +46,10 @@ int main(int argc, char **argv)
     if (argc < 2 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 || sigaction(SIGTERM, &action, NULL) < 0)
         return 98;
     command = fork();
-    if (command == 0)
+    if (command == 0) {
         (void)execv(argv[1], argv + 1);
+        _exit(96);
+    }
     while (told == 0 && info.si_pid == 0 && waitid(P_PID, (id_t)command, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
         (void)usleep(10000);
     if (told == 0)

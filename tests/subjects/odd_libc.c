@@ -2,8 +2,13 @@
  * Preloaded into a recorder: a machine that behaves oddly.
  *   ODD_CLOCK=1   the wall clock goes back by a day each time it is read, from two days after 1970 on
  *   ODD_ROOM=N    a socket gets room for N bytes, whatever is asked for
+ *   ODD_PAUSE=US  it is held up before it looks at all processes, and before it takes hold of one
  */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -11,6 +16,39 @@
 #include <unistd.h>
 
 #define DAY_S 86400
+
+static void pause_make(void)
+{
+    const char *pause_us = getenv("ODD_PAUSE");
+
+    if (pause_us != NULL)
+        (void)usleep((unsigned)atoi(pause_us));
+}
+
+long syscall(long number, ...)
+{
+    long (*real)(long, ...), given[6];
+    va_list list;
+
+    *(void **)&real = dlsym(RTLD_NEXT, "syscall");
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        given[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_pidfd_open)
+        pause_make();
+    return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+
+DIR *opendir(const char *path)
+{
+    DIR *(*real)(const char *);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "opendir");
+    if (strcmp(path, "/proc") == 0)
+        pause_make();
+    return real(path);
+}
 
 static long wall_s(void)
 {

@@ -57,8 +57,10 @@ int main(int argc, char **argv)
         return 98;
     (void)close(fd);
     command = fork();
-    if (command == 0)
+    if (command == 0) {
         (void)execv(argv[3], argv + 3);
+        _exit(96);
+    }
     for (bool over = false; !over || alive > 0;) {
         pid_t pid;
 

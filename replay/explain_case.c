@@ -13,8 +13,19 @@
 
 enum { TAIL_LINES = 10 };
 
+/* A line of the oracle, as it was written, without the space around it. */
+static void line_text(const struct oracle *oracle, unsigned number, char *out, size_t room_bytes)
+{
+    const char *at = oracle->source.data == NULL ? "" : (const char *)oracle->source.data, *end;
+
+    for (unsigned i = 1; i < number && (end = strchr(at, '\n')) != NULL; i++)
+        at = end + 1;
+    at += strspn(at, " \t");
+    (void)snprintf(out, room_bytes, "%.*s", (int)strcspn(at, "\r\n"), at);
+}
+
 /* What a matcher wants, in short. */
-static void wants_text(const struct oracle_matcher *matcher, char *out, size_t room_bytes)
+static void wants_text(const struct oracle *oracle, const struct oracle_matcher *matcher, char *out, size_t room_bytes)
 {
     static const char *const counters[] = {"", "tests", "pass", "fail"};
     const char *stream = matcher->on_stderr ? "stderr" : "stdout";
@@ -44,13 +55,13 @@ static void wants_text(const struct oracle_matcher *matcher, char *out, size_t r
         (void)snprintf(out, room_bytes, "%s as TAP has # %s %" PRId64, stream, counters[matcher->counter],
                        matcher->number);
         return;
-    default: /* the line of the oracle says it */
-        (void)snprintf(out, room_bytes, "what that line says of %s", stream);
+    default: /* what has no words here has those of the oracle */
+        line_text(oracle, matcher->line, out, room_bytes);
         return;
     }
 }
 
-/* What was seen of what a matcher looks at. */
+/* How the run ended, or what its stream is like; what has no words here is told by the matcher itself. */
 static void seen_text(const struct oracle_matcher *matcher, const struct run *run, char *out, size_t room_bytes)
 {
     Exhibit__StreamName stream =
@@ -58,7 +69,9 @@ static void seen_text(const struct oracle_matcher *matcher, const struct run *ru
     const Exhibit__StreamEnd *end = run->ends[stream];
     const Exhibit__RunExit *exit = run->exit == NULL ? NULL : run->exit->run_exit;
 
-    if (matcher->kind != ORACLE_EXIT && matcher->kind != ORACLE_SIGNAL)
+    if (matcher->kind > ORACLE_TAP)
+        (void)snprintf(out, room_bytes, "this run");
+    else if (matcher->kind != ORACLE_EXIT && matcher->kind != ORACLE_SIGNAL)
         (void)snprintf(out, room_bytes, "%s of %" PRIu64 " bytes%s", explain_stream_word(stream),
                        end == NULL || end->content == NULL ? 0 : end->content->size_bytes,
                        end == NULL                                       ? ", whose end was not seen"
@@ -86,7 +99,7 @@ static void tell_matcher(struct explaining *explaining, const struct judged_case
     explaining->code = match_case(explaining->judged->facts->source, &alone, run, &match, explaining->err);
     if (explaining->code < 0 || (match.met && failing_only))
         return;
-    wants_text(matcher, wants, sizeof wants);
+    wants_text(explaining->judged->oracle, matcher, wants, sizeof wants);
     seen_text(matcher, run, seen, sizeof seen);
     explain_say(explaining, "line %u of the oracle %s; expected: %s; seen: %s%s%s", matcher->line,
                 match.met ? "holds" : "does not hold", wants, seen, match.met ? "" : "; ", match.met ? "" : match.why);

@@ -3,6 +3,7 @@
 
 Each chain is followed by hand (by_hand.py), each command that is printed is run in a shell.
 """
+import hashlib
 import json
 import pathlib
 import re
@@ -109,7 +110,9 @@ class Explained(unittest.TestCase):
             _, facts = explained(bundle("open"), f"tree/{mode}/parent/1/read")
             self.assertEqual([event["fields"]["target"] for event in events(facts, "file_event")],
                              ["TARGET_CANARY_READ"])
-            self.assertEqual(len(events(facts, "targets")), 1)
+            ((set_to,), (row,)) = events(facts, "targets"), [fact["bytes"]["text"] for fact in facts if "bytes" in fact]
+            proof = hashlib.sha256(f"{set_to['fields']['canary_read']} {row.split()[2]} 1".encode()).hexdigest()
+            self.assertIn(f" read=ok:{proof} ", row)
             _, facts = explained(bundle("open"), f"tree/{mode}/parent/1/write")
             (line,) = [fact["content"] for fact in facts if "content" in fact]
             self.assertRegex(line["text"], r"^EXHIBIT1 write [0-9a-f]{32} parent 1\\x0a$")
@@ -202,9 +205,24 @@ class Explained(unittest.TestCase):
             found = {fact[kind]["text"] for fact in facts if kind in fact}
             self.assertTrue(found & canaries, change)
 
+    def test_a_canary_is_found_beyond_the_first_segment_of_a_stream(self):
+        def leak(facts):
+            run = facts.run("syntax", "strict")
+            leaked = b"x" * (5 << 18) + facts.canary(run, "canary_read")
+            facts.add_chunk(run, STDERR, leaked, facts.place(facts.one("run_exit", run)))
+        path = self.changed(rework=leak)
+        canary = Facts.read(path).canary(self.run_as(path, "syntax", "strict"), "canary_read")
+        _, facts = explained(path, "boundary.traces")
+        (found,) = [fact["bytes"] for fact in facts if "bytes" in fact]
+        self.assertEqual((found["text"], found["place"]["offset"]), (by_hand.escaped(canary), 5 << 18))
+
     def test_a_late_line_is_found_in_its_stream(self):
-        _, facts = explained(self.changed("late-heartbeat"), "cancel.quiet")
-        self.assertTrue([fact for fact in facts if fact["what"].startswith("the row, in ")])
+        explanation, _ = explained(self.changed("late-heartbeat"), "cancel.quiet")
+        against = [statement["facts"] for statement in explanation["chain"]
+                   if statement["says"].startswith("against it: ")]
+        for facts in against:
+            self.assertTrue([fact for fact in facts if fact["what"].startswith(("the row, in ", "the try, in "))])
+        self.assertTrue(against)
 
     def test_an_explanation_is_bounded_and_counts_what_it_leaves_out(self):
         explanation, _ = explained(bundle("default"), "cancel.quiet")
@@ -258,10 +276,12 @@ class Explained(unittest.TestCase):
                   "P": piece["frame_at"], "N": piece["frame_size"], "K": piece["content_offset"],
                   "LENGTH": piece["size"]}
         setting = "".join(f"{name}='{value}'\n" for name, value in values.items())
-        done = subprocess.run(["bash", "-euc", setting + script], capture_output=True, timeout=30)
+        done = subprocess.run(["bash", "-euc", setting + script], capture_output=True, timeout=30, cwd=SOURCE)
         self.assertEqual(done.stderr, b"")
         out = done.stdout
-        self.assertIn(message["fields"]["payload"].split("\\")[0].encode(), out)
+        payload = message["fields"]["payload"].removesuffix("\\x0a").encode()
+        self.assertIn(b"payload: \"" + payload + b"\\n\"\n", out)
+        self.assertEqual(out.count(payload), 2, "as it is, and decoded")
         for digest in (piece["object"], explanation["receipt"]):
             self.assertIn(digest.encode(), out)
         self.assertEqual(out.count(piece["object"].encode()), 2, "in the index, and as the digest of the content")

@@ -291,8 +291,8 @@ class Explained(unittest.TestCase):
 
     def test_an_unknown_name_is_refused_with_what_there_is(self):
         for name in ("complete.nothing", "", "tree", "tree/strict", "tree/strict/parent/0/read", "syntax/control",
-                     "tree/strict/parent/01/read", "tree/strict/parent/99/read", "tree/parent/1/nothing", "syntax/strict/2",
-                     "tree/strict/parent/1/read/", "tree//parent/1/read", "/" * 100, "a" * 100000, "\x1b[31m/x"):
+                     "tree/strict/parent/01/read", "tree/strict/parent/99/read", "tree/parent/1/nothing",
+                     "syntax/strict/2", "tree/strict/parent/1/read/", "tree//parent/1/read", "/" * 100, "a" * 100000, "\x1b[31m/x"):
             done = replay(bundle("default"), "--explain", name)
             text = done.stderr.decode()
             self.assertEqual((done.returncode, done.stdout), (2, b""), name[:50])

@@ -9,10 +9,13 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <zstd_errors.h>
 
 #define BLOCK_MAGIC 0xFD2FB528u
+#define LARGE_PAGE_BYTES (2u << 20)
 #define BLOCK_LEVEL 3
 #define BLOCK_WINDOW_LOG 22 /* a window of LIMIT_BLOCK_BYTES: libzstd then writes a single segment */
 
@@ -70,6 +73,16 @@ int frame_head_take(const uint8_t *from, enum frame_magic magic, const char *wha
                            "FORMAT 1.3: no %s here: magic number 0x%08" PRIX32, what, found);
     *out_bytes = payload_bytes;
     return 0;
+}
+
+uint8_t *frame_room_new(void)
+{
+    void *room;
+
+    if (posix_memalign(&room, LARGE_PAGE_BYTES, FRAME_BLOCK_MAX_BYTES) != 0)
+        return NULL;
+    (void)madvise(room, FRAME_BLOCK_MAX_BYTES, MADV_HUGEPAGE); /* a wish */
+    return room;
 }
 
 ZSTD_CCtx *frame_compressor_new(void)

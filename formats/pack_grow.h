@@ -16,6 +16,9 @@
 /* At most so many blocks are compressed at once: each costs two buffers of a block's size, and memory is bounded. */
 #define PACK_GROW_WORKERS 4u
 
+/* So many closed blocks may be on their way: an old one that takes long must not keep the workers from new ones. */
+#define PACK_GROW_RING 5u
+
 struct pack_grow_part {
     uint8_t *content; /* of the open block: FRAME_BLOCK_MAX_BYTES, NULL before the first byte */
     uint32_t content_bytes;
@@ -57,8 +60,8 @@ struct pack_grow {
     uint64_t at;       /* where the next byte of the file goes */
     struct crew *crew; /* NULL before the first block */
     struct pack_grow_tools tools[PACK_GROW_WORKERS];
-    struct pack_grow_block blocks[PACK_GROW_WORKERS + 1]; /* a ring: `pending` of them from `oldest` on */
-    unsigned oldest, pending, ring_size;
+    struct pack_grow_block blocks[PACK_GROW_RING]; /* `pending` of them from `oldest` on, around */
+    unsigned oldest, pending;
     struct pack_grow_mark mark;
     uint64_t mark_at; /* where the marked block's journal begins; 0: it was not written yet */
     struct pack_grow_part parts[PACK_PART_COUNT];

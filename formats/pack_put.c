@@ -189,18 +189,17 @@ static int run_through(struct pack_writer *writer, enum pack_part part, int fd, 
 }
 
 /*
- * Puts the content of fd, which is more than a block. Where another object may have its size it is read once to see
- * whether it is there already. It is stored as it is read; where that turns out to be there already (the file changed
- * in between), it is taken back.
+ * Puts the content of fd, which seems to have a block or more. Where another object may have its size it is read once
+ * to see whether it is there already. It is stored as it is read; where that turns out to be there already (the file
+ * changed in between), it is taken back.
  */
-static int put_large(struct pack_writer *writer, enum pack_part part, int fd, struct layout_object *object,
-                     struct err *err)
+static int put_large(struct pack_writer *writer, enum pack_part part, int fd, uint64_t seems_bytes,
+                     struct layout_object *object, struct err *err)
 {
     const struct pack_table *table = &writer->tables[pack_slot(part)];
-    struct stat stat;
     int code = 0;
 
-    if (fstat(fd, &stat) < 0 || size_is_known(writer, part, (uint64_t)stat.st_size)) {
+    if (size_is_known(writer, part, seems_bytes)) {
         code = run_through(writer, part, fd, false, object, err);
         if (code < 0 || pack_table_has(table, &object->digest))
             return code;
@@ -227,18 +226,19 @@ int pack_put_fd(struct pack_writer *writer, enum pack_part part, int fd, struct 
 {
     const struct reading reading = {.fd = fd};
     struct layout_object object = {0};
-    size_t got = 0;
+    struct stat stat;
+    size_t got = LIMIT_BLOCK_BYTES;
     int code;
 
     assert(!writer->spent && (part == PACK_OBSERVATION || part == PACK_INPUT));
-    code = piece_make(writer, err);
-    if (code == 0)
+    code = fstat(fd, &stat) < 0 ? err_set_errno(err, "stat") : piece_make(writer, err);
+    if (code == 0 && stat.st_size < LIMIT_BLOCK_BYTES) /* what is read counts: it may have grown */
         code = read_piece(&reading, writer->piece, LIMIT_BLOCK_BYTES, &got, err);
     if (code == 0 && got < LIMIT_BLOCK_BYTES) {
         object.size_bytes = got;
         code = pack_put(writer, part, writer->piece, got, &object.digest, err);
     } else if (code == 0) {
-        code = put_large(writer, part, fd, &object, err);
+        code = put_large(writer, part, fd, (uint64_t)stat.st_size, &object, err);
     }
     writer->spent = code < 0;
     if (code < 0)

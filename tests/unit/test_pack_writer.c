@@ -243,7 +243,7 @@ static void change_once(const uint8_t *data, size_t size_bytes, const uint8_t *k
     assert_int_equal(pack_put(writer, PACK_INPUT, known, known_bytes, &digest, &err), 0);
     changing.fd = from;
     changing.starts = 0;
-    changing.changes_at = twin ? 3 : 2;
+    changing.changes_at = twin ? 2 : 1;
     changing.data = data;
     changing.size_bytes = size_bytes;
     assert_int_equal(pack_put_fd(writer, PACK_INPUT, from, &digest, &seen_bytes, &err), 0);

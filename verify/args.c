@@ -22,6 +22,7 @@ const char *verify_args_help(void)
            "  --require go          fail unless the decision is GO; needs --oracle, with the recorded oracle's bytes\n"
            "  --json                write the verdict as JSON\n"
            "  --help                write this\n"
+           "  --version             write the version\n"
            "\n"
            "exit status: 0 verified, 1 refuted, 2 wrong usage or oracle, 3 intact but INCOMPLETE,\n"
            "4 not the required decision, 5 could not read (says nothing about the bundle)\n";
@@ -60,9 +61,14 @@ static int verify_args_take(int option, const char *word, struct verify_args *ou
     case 'h':
         out->help = true;
         return 0;
+    case 'v':
+        out->version = true;
+        return 0;
     case ':':
         return err_set(err, ERR_USAGE, "%s lacks its value; see --help", word);
     default:
+        if (strchr(word, '=') != NULL && optopt != 0)
+            return err_set(err, ERR_USAGE, "%s: this option takes no value; see --help", word);
         return err_set(err, ERR_USAGE, "unknown option %s; see --help", word);
     }
 }
@@ -76,6 +82,7 @@ int verify_args_parse(int argc, char *const argv[], struct verify_args *out, str
                                             {"require", required_argument, NULL, 'r'},
                                             {"json", no_argument, NULL, 'j'},
                                             {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
                                             {NULL, 0, NULL, 0}};
     int option;
 
@@ -85,7 +92,7 @@ int verify_args_parse(int argc, char *const argv[], struct verify_args *out, str
     while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1)
         if (verify_args_take(option, argv[optind - 1], out, err) < 0)
             return err->code;
-    if (out->help)
+    if (out->help || out->version)
         return 0;
     if (argc - optind != 1)
         return err_set(err, ERR_USAGE, "name exactly one bundle; see --help");

@@ -19,7 +19,8 @@ struct verify_args {
     struct digest policy;
     bool require_go;
     bool json;
-    bool help;
+    bool help; /* nothing else matters then */
+    bool version;
 };
 
 /* Reads the command line. ERR_USAGE: says what is wrong and what to do. */

@@ -105,6 +105,7 @@ static int verify_bundle(const struct verify_args *args, const struct oracle *or
         status = verify_complain(args->bundle, &err, EXIT_COULD_NOT);
     if (!args->json)
         report_print(&verdict, oracle, stdout);
+    (void)fflush(stdout); /* in this order, also where both go to one place; main looks for a failure */
     if (status == EXIT_REFUTED)
         (void)fprintf(stderr, "exhibit-verify: %s: refuted: %s\n", args->bundle,
                       verdict.findings.kept > 0 ? verdict.findings.texts[0] : "no claim can be made");
@@ -123,13 +124,15 @@ int main(int argc, char *argv[])
         return verify_complain(NULL, &err, EXIT_USAGE);
     if (args.help)
         return fputs(verify_args_help(), stdout) == EOF ? EXIT_COULD_NOT : EXIT_VERIFIED;
+    if (args.version)
+        return puts("exhibit-verify " EXHIBIT_VERSION) == EOF ? EXIT_COULD_NOT : EXIT_VERIFIED;
     if (args.oracle != NULL && verify_read_oracle(args.oracle, &oracle, &err) < 0) {
         oracle_done(&oracle);
-        return verify_complain(args.oracle, &err, EXIT_USAGE);
+        return verify_complain(NULL, &err, EXIT_USAGE); /* it names the file */
     }
     status = verify_bundle(&args, args.oracle == NULL ? NULL : &oracle);
     oracle_done(&oracle);
-    if (fflush(stdout) == EOF) {
+    if (fflush(stdout) == EOF || ferror(stdout)) {
         (void)err_set_errno(&err, "could not write the verdict");
         return verify_complain(args.bundle, &err, EXIT_COULD_NOT);
     }

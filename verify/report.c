@@ -14,8 +14,7 @@
 /* What a verdict is worth. */
 static const char *const report_limits[] = {
     "Verification proves that no byte changed since its digest was made, that every binding fits, and that the "
-    "decision "
-    "follows from the recorded facts under the named oracle.",
+    "decision follows from the recorded facts under the named oracle.",
     "It cannot prove that the recorder told the truth, nor that a launcher does not treat the probe in a special way.",
     "It says nothing about effects that were not measured, nor about another machine, version or policy.",
 };
@@ -167,16 +166,18 @@ void report_print(const struct verdict *verdict, const struct oracle *named, FIL
         (void)fputc('\n', out);
         claim_print(verdict->claim, out);
     }
-    (void)fputc('\n', out);
+    if (verdict->ledger.recording_start != NULL)
+        (void)fputc('\n', out);
     if (verdict->ledger.recording_start != NULL && !verdict->has_claim)
         (void)fputs("note: the bundle holds no claim; the decision is this program's own\n", out);
     if (verdict->claim != NULL && verdict->claim->prospective)
         (void)fputs(
             "note: prospective: under this oracle the receipt was not recorded, so it does not own the decision\n",
             out);
-    for (size_t i = 0; i < REPORT_LIMITS; i++)
+    for (size_t i = 0; i < REPORT_LIMITS && verdict->ledger.recording_start != NULL; i++)
         (void)fprintf(out, "%s\n", report_limits[i]);
-    (void)fputc('\n', out);
+    if (verdict->ledger.recording_start != NULL)
+        (void)fputc('\n', out);
     for (size_t i = 0; i < findings->kept; i++)
         (void)fprintf(out, "refuted: %s\n", findings->texts[i]);
     if (findings->count > findings->kept)

@@ -129,7 +129,7 @@ static void wrong_usage_is_told(void **state)
     RUN(&place, "a.exhibit", "--sha256", "ABC");
     want(&place, 2, "--sha256 needs 64 lower-case");
     RUN(&place, "a.exhibit", "--oracle", "a.exhibit");
-    want(&place, 2, "exhibit-verify: a.exhibit: ");
+    want(&place, 2, "exhibit-verify: a.exhibit:");
     RUN(&place, "a.exhibit", "--oracle", "missing.yaml");
     want(&place, 2, "missing.yaml");
     RUN(&place, "--help");

@@ -15,9 +15,9 @@
 json_t *claim_to_json(const Exhibit__Claim *claim);
 
 /*
- * Writes the short human table to `out`: cases, rows and messages, the tree, attempts summed up by trial, mode, role,
- * effect and outcome, the rules with their detail, and the decision last. Bytes that could steer a terminal are
- * escaped.
+ * Writes the short human table to `out`: cases, rows and messages, the tree, endings, attempts summed up by trial,
+ * mode, role, effect and outcome, the rules with their detail, and the decision last. Bytes that could steer a terminal
+ * are escaped.
  */
 void claim_print(const Exhibit__Claim *claim, FILE *out);
 

@@ -177,12 +177,25 @@ static json_t *tree_json(const Exhibit__Claim *claim)
     return all;
 }
 
+static json_t *endings_json(const Exhibit__Claim *claim)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < claim->n_endings; i++) {
+        const Exhibit__EndingResult *ending = claim->endings[i];
+
+        add(&all, json_pack("{s:o, s:b, s:b}", "trial", text_json(ending->trial), "ended", ending->ended, "quiet",
+                            ending->quiet));
+    }
+    return all;
+}
+
 json_t *claim_to_json(const Exhibit__Claim *claim)
 {
-    return json_pack("{s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "exhibit.claim/1",
+    return json_pack("{s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", "exhibit.claim/1",
                      "receipt", hex_json(&claim->receipt_sha256), "oracle", hex_json(&claim->oracle_sha256),
                      "prospective", claim->prospective, "decision", text_json(claim->decision), "rules",
                      rules_json(claim), "cases", cases_json(claim), "attempts", attempts_json(claim), "rows",
-                     rows_json(claim), "messages", messages_json(claim), "tree", tree_json(claim), "not_measured",
-                     texts_json(claim->not_measured, claim->n_not_measured));
+                     rows_json(claim), "messages", messages_json(claim), "tree", tree_json(claim), "endings",
+                     endings_json(claim), "not_measured", texts_json(claim->not_measured, claim->n_not_measured));
 }

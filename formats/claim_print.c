@@ -165,6 +165,19 @@ static void tree_lines(struct table *table, const Exhibit__Claim *claim)
     }
 }
 
+static void ending_lines(struct table *table, const Exhibit__Claim *claim)
+{
+    for (size_t i = 0; i < claim->n_endings; i++) {
+        const Exhibit__EndingResult *ending = claim->endings[i];
+
+        line_begin(table);
+        cell(table, ending->trial);
+        cell(table, ending->ended ? "all gone in time" : "not all gone in time");
+        cell(table, ending->quiet ? "quiet" : "not quiet");
+        line_end(table);
+    }
+}
+
 /* Sums up attempts[from ...] of one trial, mode and role in one line. Returns the index of the first one not in it. */
 static size_t attempt_line(struct table *table, const Exhibit__Claim *claim, size_t from)
 {
@@ -248,6 +261,8 @@ void claim_print(const Exhibit__Claim *claim, FILE *out)
     section(out, "messages that the listeners got", claim->n_messages, claim, message_lines);
     section(out, "tree: processes of the probe (pid, ended by, lived on after the last step)", claim->n_tree, claim,
             tree_lines);
+    section(out, "endings: how the strict tree took each (gone in time, quiet afterwards)", claim->n_endings, claim,
+            ending_lines);
     section(out, "attempts: what the probe tried (effect, outcome, how often)", claim->n_attempts, claim,
             attempt_lines);
     section(out, "rules (ok: it holds)", claim->n_rules, claim, rule_lines);

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-enum { VARINT_BYTES = 10, KNOWN_VERSION = 1 };
+enum { VARINT_BYTES = 10, RECEIPT_VERSION = 1, CLAIM_VERSION = 2 };
 
 int events_append(struct stream_writer *writer, const Exhibit__Event *event, struct err *err)
 {
@@ -151,11 +151,14 @@ int events_read(struct pack *pack, const Exhibit__Stream *stream,
     return code;
 }
 
+/* Every version up to the newest that is known can be read. */
 static int check_version(uint64_t version, const char *what, struct err *err)
 {
-    if (version != KNOWN_VERSION)
+    int newest = strcmp(what, "Claim") == 0 ? CLAIM_VERSION : RECEIPT_VERSION;
+
+    if (version < 1 || version > (uint64_t)newest)
         return err_set(err, ERR_FORMAT, "FORMAT 8.2: the %s is of version %" PRIu64 "; this program knows %d", what,
-                       version, KNOWN_VERSION);
+                       version, newest);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "formats/oracle_parts.h"
 #include "formats/plan_names.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,6 +228,25 @@ int oracle_names_cases(const char *oracle_file, const struct oracle *oracle, con
     for (size_t i = 0; i < plan->case_count; i++)
         if (case_is_judged(oracle_file, oracle, plan, &plan->cases[i], err) < 0)
             return err->code;
+    return 0;
+}
+
+int oracle_hears_silence(const struct oracle *oracle, const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < plan->trial_count; i++) {
+        const struct plan_trial *trial = &plan->trials[i];
+        uint64_t until_ms = plan_trial_ending_ms(trial) + oracle->grace_ms;
+
+        if (trial->step_count == 0 ||
+            ((uint64_t)(trial->rounds - 1) * trial->interval_ms > until_ms && trial->lifetime_ms > until_ms))
+            continue;
+        return err_set(err, ERR_USAGE,
+                       "%s:%u: the trial `%s` says nothing any more %" PRIu64
+                       " ms after its start, when its ending and "
+                       "the grace of %" PRIu32 " ms are over, so that its silence proves nothing; write more `rounds` "
+                       "(and `lifetime_ms`), or an earlier ending",
+                       plan->file, trial->line, trial->name, until_ms, oracle->grace_ms);
+    }
     return 0;
 }
 

@@ -140,6 +140,12 @@ int oracle_fits_plan(const char *oracle_file, const struct oracle *oracle, const
 /* Checks that the oracle names every case of the plan: another would be run and never judged. ERR_USAGE names it. */
 int oracle_names_cases(const char *oracle_file, const struct oracle *oracle, const struct plan *plan, struct err *err);
 
+/*
+ * Checks that each tree of the plan has something left to say when the oracle's grace after its ending is over: the
+ * silence of another would prove nothing. ERR_USAGE names it.
+ */
+int oracle_hears_silence(const struct oracle *oracle, const struct plan *plan, struct err *err);
+
 /* The denial entry of an effect, or NULL for an effect that this version does not know. Borrowed from the oracle. */
 const struct oracle_denial *oracle_denial_of(const struct oracle *oracle, const char *effect);
 

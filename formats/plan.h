@@ -62,8 +62,11 @@ struct plan_trial {
     uint32_t rounds;      /* of the grandchild; parent and child make one */
     uint32_t interval_ms; /* between its rounds */
     uint32_t lifetime_ms;
+    uint32_t parent_ms; /* when the parent ends itself by the plan's ending; 0: with the others */
+    bool ignores_term;
+    unsigned line; /* where it stands in the plan, for messages */
     struct {
-        uint32_t signal; /* SIGTERM or SIGKILL */
+        uint32_t signal; /* SIGTERM or SIGKILL; 0 with STEP_PARENT_EXIT */
         Exhibit__StepTarget target;
         uint32_t after_rounds; /* first step: rows of the grandchild */
         uint32_t after_ms;     /* later steps */
@@ -113,6 +116,9 @@ int plan_read(const char *file, const char *candidates_dir, struct plan *out, st
  * workspace and the oracle are not resolved (their paths stay NULL, the candidate's argv may be empty). For judges.
  */
 int plan_parse_recorded(const void *from, size_t size_bytes, struct plan *out, struct err *err);
+
+/* From the grandchild's first round to the last step of the trial's ending, as planned; 0 for a trial without one. */
+uint64_t plan_trial_ending_ms(const struct plan_trial *trial);
 
 /* Releases what is owned; the struct is then all zero. */
 void plan_done(struct plan *plan);

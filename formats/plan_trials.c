@@ -18,6 +18,7 @@ enum {
     LIFETIME_BOOTSTRAP_DEFAULT_MS = 1200,
     LIFETIME_MIN_MS = 1000, /* shorter, and a role may end before it was seen */
     MARGIN_MS = 1000,
+    PARENT_LATER_MS = 1000, /* how long after its last awaited round a parent ends itself */
 };
 
 static void trial_default(bool tree, struct plan_trial *out)
@@ -71,23 +72,55 @@ static int moment_read(const struct yaml_node *node, struct plan_trial *out, str
                  : yaml_uint(after_ms, 0, LIMIT_LIFETIME_MS, &out->steps[out->step_count].after_ms, err);
 }
 
-static int step_read(const struct yaml_node *node, struct plan_trial *out, struct err *err)
+/* What a step does: a signal to somebody. */
+static int signal_read(const struct yaml_node *node, struct plan_trial *out, struct err *err)
 {
-    static const char *const known[] = {"after", "after_ms", "signal", "to", NULL};
+    static const char *const targets[] = {"group", "launcher", "cgroup"};
     const struct yaml_node *signal, *to;
     const char *signal_text, *to_text;
+    size_t target = 0;
 
-    if (yaml_check_map(node, "a step", known, err) < 0 || yaml_need(node, "a step", "signal", &signal, err) < 0 ||
-        yaml_need(node, "a step", "to", &to, err) < 0 || yaml_text(signal, &signal_text, err) < 0 ||
-        yaml_text(to, &to_text, err) < 0 || moment_read(node, out, err) < 0)
+    if (yaml_need(node, "a step", "signal", &signal, err) < 0 || yaml_need(node, "a step", "to", &to, err) < 0 ||
+        yaml_text(signal, &signal_text, err) < 0 || yaml_text(to, &to_text, err) < 0)
         return err->code;
     if (strcmp(signal_text, "TERM") != 0 && strcmp(signal_text, "KILL") != 0)
         return yaml_fault(signal, err, "`signal` is neither TERM nor KILL; write one of them");
-    if (strcmp(to_text, "group") != 0 && strcmp(to_text, "launcher") != 0)
-        return yaml_fault(to, err, "`to` is neither group nor launcher; write one of them");
+    while (target < sizeof targets / sizeof targets[0] && strcmp(to_text, targets[target]) != 0)
+        target++;
+    if (target == sizeof targets / sizeof targets[0])
+        return yaml_fault(to, err, "`to` is neither group, launcher nor cgroup; write one of them");
     out->steps[out->step_count].signal = strcmp(signal_text, "TERM") == 0 ? SIGTERM : SIGKILL;
-    out->steps[out->step_count].target =
-        strcmp(to_text, "group") == 0 ? EXHIBIT__STEP_TARGET__STEP_GROUP : EXHIBIT__STEP_TARGET__STEP_LAUNCHER;
+    out->steps[out->step_count].target = (Exhibit__StepTarget)(EXHIBIT__STEP_TARGET__STEP_GROUP + target);
+    if (out->steps[out->step_count].target == EXHIBIT__STEP_TARGET__STEP_CGROUP && signal_text[0] != 'K')
+        return yaml_fault(signal, err, "cgroup.kill knows KILL alone; write `signal: KILL`, or another `to`");
+    return 0;
+}
+
+/* The other thing that a step can be: the parent's own end, for which it gets a lifetime of its own. */
+static int exit_read(const struct yaml_node *node, struct plan_trial *out, struct err *err)
+{
+    const struct yaml_node *exit = yaml_get(node, "exit");
+    const char *text;
+
+    if (yaml_get(node, "signal") != NULL || yaml_get(node, "to") != NULL)
+        return yaml_fault(exit, err, "a step either sends a signal or is an exit; keep one");
+    if (yaml_text(exit, &text, err) < 0)
+        return err->code;
+    if (strcmp(text, "parent") != 0 || out->step_count > 0)
+        return yaml_fault(exit, err, "`exit` is for the parent, and for the first step; write `exit: parent` there");
+    out->steps[0].signal = 0;
+    out->steps[0].target = EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT;
+    return 0;
+}
+
+static int step_read(const struct yaml_node *node, struct plan_trial *out, struct err *err)
+{
+    static const char *const known[] = {"after", "after_ms", "signal", "to", "exit", NULL};
+
+    if (yaml_check_map(node, "a step", known, err) < 0 ||
+        (yaml_get(node, "exit") != NULL ? exit_read(node, out, err) : signal_read(node, out, err)) < 0 ||
+        moment_read(node, out, err) < 0)
+        return err->code;
     out->step_count++;
     return 0;
 }
@@ -108,14 +141,25 @@ static int ending_read(const struct yaml_node *node, struct plan_trial *out, str
     return 0;
 }
 
+uint64_t plan_trial_ending_ms(const struct plan_trial *trial)
+{
+    uint64_t ending_ms = 0;
+
+    if (trial->step_count == 0)
+        return 0;
+    ending_ms = (uint64_t)(trial->steps[0].after_rounds - 1) * trial->interval_ms;
+    if (trial->steps[0].target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT)
+        ending_ms += PARENT_LATER_MS;
+    for (size_t i = 1; i < trial->step_count; i++)
+        ending_ms += trial->steps[i].after_ms;
+    return ending_ms;
+}
+
 /* The roles must still live when the ending and the time that it may take are over: else they may end by themselves. */
 static int lifetime_check(const struct yaml_node *at, const struct plan_trial *trial, struct err *err)
 {
-    uint64_t needed_ms =
-        (uint64_t)(trial->steps[0].after_rounds - 1) * trial->interval_ms + ORACLE_ENDED_MS + MARGIN_MS;
+    uint64_t needed_ms = plan_trial_ending_ms(trial) + ORACLE_ENDED_MS + MARGIN_MS;
 
-    for (size_t i = 1; i < trial->step_count; i++)
-        needed_ms += trial->steps[i].after_ms;
     if (trial->lifetime_ms < needed_ms)
         return yaml_fault(at, err,
                           "the trial `%s` may end by itself after %" PRIu32 " ms, before its ending is over; "
@@ -126,7 +170,7 @@ static int lifetime_check(const struct yaml_node *at, const struct plan_trial *t
 
 static int kind_read(const struct yaml_node *map, struct plan_trial *out, struct err *err)
 {
-    static const char *const of_trees[] = {"rounds", "interval_ms", "ending"};
+    static const char *const of_trees[] = {"rounds", "interval_ms", "ignores_term", "ending"};
     const struct yaml_node *kind;
     const char *text;
     bool tree;
@@ -148,9 +192,9 @@ static int kind_read(const struct yaml_node *map, struct plan_trial *out, struct
 
 static int trial_read(const struct yaml_node *node, struct plan_trial *out, struct err *err)
 {
-    static const char *const known[] = {"name",        "kind",        "effects", "rounds",
-                                        "interval_ms", "lifetime_ms", "ending",  NULL};
-    const struct yaml_node *name, *rounds, *interval_ms, *lifetime_ms, *ending;
+    static const char *const known[] = {"name",        "kind",         "effects", "rounds", "interval_ms",
+                                        "lifetime_ms", "ignores_term", "ending",  NULL};
+    const struct yaml_node *name, *rounds, *interval_ms, *lifetime_ms, *ignores, *ending;
 
     if (yaml_check_map(node, "a trial", known, err) < 0 || yaml_need(node, "a trial", "name", &name, err) < 0 ||
         plan_name_read(name, &out->name, err) < 0 || plan_name_check_fresh(node, "trial", err) < 0 ||
@@ -160,15 +204,20 @@ static int trial_read(const struct yaml_node *node, struct plan_trial *out, stru
     rounds = yaml_get(node, "rounds");
     interval_ms = yaml_get(node, "interval_ms");
     lifetime_ms = yaml_get(node, "lifetime_ms");
+    ignores = yaml_get(node, "ignores_term");
     ending = yaml_get(node, "ending");
+    out->line = node->line;
     if ((rounds != NULL && yaml_uint(rounds, 1, LIMIT_ROUNDS, &out->rounds, err) < 0) ||
         (interval_ms != NULL && yaml_uint(interval_ms, 1, LIMIT_INTERVAL_MS, &out->interval_ms, err) < 0) ||
         (lifetime_ms != NULL &&
          yaml_uint(lifetime_ms, LIFETIME_MIN_MS, LIMIT_LIFETIME_MS, &out->lifetime_ms, err) < 0) ||
+        (ignores != NULL && yaml_bool(ignores, &out->ignores_term, err) < 0) ||
         (ending != NULL && ending_read(ending, out, err) < 0))
         return err->code;
     if (!out->tree)
         return 0;
+    if (out->steps[0].target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT)
+        out->parent_ms = (out->steps[0].after_rounds - 1) * out->interval_ms + PARENT_LATER_MS;
     if (ending == NULL && out->rounds < AFTER_ROUNDS_DEFAULT)
         return yaml_fault(rounds, err,
                           "the default ending comes after %d rounds; write at least that many, or an "

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,9 +79,17 @@ bool cgroup_open(const char *name, struct cgroup *out)
 
 bool cgroup_kill(const struct cgroup *cgroup)
 {
-    AUTO_FD int fd = cgroup->dir_fd < 0 ? -1 : openat(cgroup->dir_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+    AUTO_FD int fd = -1;
 
+    errno = EOPNOTSUPP; /* of a run without a control group */
+    if (cgroup->dir_fd >= 0)
+        fd = openat(cgroup->dir_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
     return fd >= 0 && write(fd, "1", 1) == 1;
+}
+
+bool cgroup_can_kill(const struct cgroup *cgroup)
+{
+    return cgroup->dir_fd >= 0 && faccessat(cgroup->dir_fd, "cgroup.kill", W_OK, AT_EACCESS) == 0;
 }
 
 bool cgroup_is_populated(const struct cgroup *cgroup)

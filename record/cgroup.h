@@ -21,8 +21,14 @@ struct cgroup {
 /* Makes a control group called `name`. False: the machine does not give one; out is CGROUP_NONE. */
 bool cgroup_open(const char *name, struct cgroup *out);
 
-/* Ends all members with SIGKILL, at once, by the kernel's own knowledge of who they are. False: could not. */
+/*
+ * Ends all members with SIGKILL, at once, by the kernel's own knowledge of who they are. False: could not, and errno
+ * says why (EOPNOTSUPP: CGROUP_NONE).
+ */
 bool cgroup_kill(const struct cgroup *cgroup);
+
+/* Whether the kernel gives that (since 5.14). False for CGROUP_NONE. */
+bool cgroup_can_kill(const struct cgroup *cgroup);
 
 /* Whether any process is in it (zombies do not count). False for CGROUP_NONE. */
 bool cgroup_is_populated(const struct cgroup *cgroup);

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define LOOK_EACH_NS 30000000ull
 #define OVERDUE_AFTER_NS 3000000000ull /* past the time at which the planned rows should have come */
 
 /* Reads the round from a row of the awaited role; 0 for any other line. `line` ends in NUL. */
@@ -48,29 +49,85 @@ void ending_lines(struct ending *ending, const uint8_t *bytes, size_t size_bytes
     }
 }
 
+void ending_identity(struct ending *ending, const Exhibit__ProcessIdentity *identity)
+{
+    if (ending->parent != 0 || identity->n_argv != ending->command->count)
+        return;
+    for (size_t i = 0; i < identity->n_argv; i++)
+        if (identity->argv[i].len != strlen(ending->command->items[i]) ||
+            memcmp(identity->argv[i].data, ending->command->items[i], identity->argv[i].len) != 0)
+            return;
+    ending->parent = (pid_t)identity->pid;
+    ending->parent_start_time = identity->start_time;
+}
+
+/* Whether the probe's parent was seen to end: that is written down already. Of one that nobody saw, its launcher's. */
+static bool parent_ended(const struct ending *ending)
+{
+    if (ending->parent == 0)
+        return ending->leader_ended;
+    return !observer_has(ending->session->observer, ending->parent, ending->parent_start_time);
+}
+
+static bool step_names(const Exhibit__Step *step, pid_t pid, uint64_t start_time)
+{
+    for (size_t i = 0; i < step->n_alive; i++)
+        if (step->alive[i]->pid == (uint32_t)pid && step->alive[i]->start_time == start_time)
+            return true;
+    return false;
+}
+
+/* Where the parent's own end is awaited, nobody can look just before it: so it is done again and again. */
+static int look_again(struct ending *ending, struct err *err)
+{
+    const Exhibit__StepPlan *plan = ending->probe->ending[0];
+    Exhibit__Step look = EXHIBIT__STEP__INIT;
+
+    if (plan->target != EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT || ending->parent == 0 ||
+        ending->rounds_seen < plan->after_rounds || clock_now_ns() - ending->looked_at_ns < LOOK_EACH_NS)
+        return 0;
+    ending->looked_at_ns = clock_now_ns();
+    if (observer_alive(ending->session->observer, &look, err) < 0) {
+        observer_alive_free(&look);
+        return err->code;
+    }
+    if (step_names(&look, ending->parent, ending->parent_start_time)) {
+        observer_alive_free(&ending->look);
+        ending->look = look;
+    } else {
+        observer_alive_free(&look);
+    }
+    return 0;
+}
+
 /* Whether the next step's time has come, and why. */
 static bool is_due(const struct ending *ending, const Exhibit__StepPlan *plan, Exhibit__Step *step)
 {
     uint64_t now_ns = clock_now_ns(), due_ns;
+    bool awaits_exit = plan->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT;
 
     if (ending->sent > 0) {
         due_ns = ending->last_sent_at_ns + plan->after_ms * 1000000ull;
         step->trigger = EXHIBIT__STEP__TRIGGER__TRIGGER_TIME;
-    } else if (ending->rounds_seen >= plan->after_rounds) {
+    } else if (ending->rounds_seen >= plan->after_rounds && (!awaits_exit || parent_ended(ending))) {
         due_ns = now_ns;
-        step->trigger = EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS;
+        step->trigger = awaits_exit ? EXHIBIT__STEP__TRIGGER__TRIGGER_EXIT : EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS;
     } else {
         due_ns = ending->started_at_ns + (uint64_t)plan->after_rounds * ending->probe->interval_ms * 1000000u +
-                 OVERDUE_AFTER_NS;
+                 ending->probe->parent_ms * 1000000ull + OVERDUE_AFTER_NS;
         step->trigger = EXHIBIT__STEP__TRIGGER__TRIGGER_OVERDUE;
     }
     step->planned_at_ns = due_ns;
     return now_ns >= due_ns;
 }
 
-/* Sends the signal. Returns 0 or an errno. */
-static int signal_send(const struct ending *ending, const Exhibit__StepPlan *plan)
+/* Does what the step says. Returns 0 or an errno. */
+static int step_do(const struct ending *ending, const Exhibit__StepPlan *plan)
 {
+    if (plan->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT)
+        return 0; /* done already, by the parent */
+    if (plan->target == EXHIBIT__STEP_TARGET__STEP_CGROUP)
+        return cgroup_kill(ending->cgroup) ? 0 : errno;
     if (plan->target == EXHIBIT__STEP_TARGET__STEP_LAUNCHER)
         return syscall(SYS_pidfd_send_signal, ending->leader_fd, (int)plan->signal, NULL, 0u) < 0 ? errno : 0;
     return spawn_group_signal(ending->leader, ending->leader_start_time, (int)plan->signal);
@@ -80,14 +137,23 @@ static int step_send(struct ending *ending, Exhibit__Step *step, struct err *err
 {
     const Exhibit__StepPlan *plan = ending->probe->ending[ending->sent];
     Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, ending->run);
-    int code = observer_alive(ending->session->observer, step, err);
+    bool was_looked = ending->sent == 0 && ending->look.n_alive > 0;
+    int code = 0;
 
+    if (was_looked) {
+        step->alive = ending->look.alive;
+        step->n_alive = ending->look.n_alive;
+        ending->look = (Exhibit__Step)EXHIBIT__STEP__INIT;
+    } else {
+        code = observer_alive(ending->session->observer, step, err);
+    }
     if (code == 0) {
         step->index = (uint32_t)ending->sent + 1;
         step->signal = plan->signal;
         step->target = plan->target;
-        step->target_pid = (uint32_t)ending->leader;
-        step->errno_value = (uint32_t)signal_send(ending, plan);
+        step->target_pid =
+            (uint32_t)(plan->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT ? ending->parent : ending->leader);
+        step->errno_value = (uint32_t)step_do(ending, plan);
         JOURNAL_WHAT(event, step, STEP, step);
         code = journal_put(ending->session->journal, &event, NULL, 0, err);
         ending->sent++;
@@ -102,6 +168,8 @@ int ending_tick(struct ending *ending, struct err *err)
     while (ending->probe != NULL && ending->sent < ending->probe->n_ending) {
         Exhibit__Step step = EXHIBIT__STEP__INIT;
 
+        if (ending->sent == 0 && look_again(ending, err) < 0)
+            return err->code;
         if (!is_due(ending, ending->probe->ending[ending->sent], &step))
             return 0;
         if (step_send(ending, &step, err) < 0)
@@ -113,4 +181,5 @@ int ending_tick(struct ending *ending, struct err *err)
 void ending_done(struct ending *ending)
 {
     bytes_done(&ending->part);
+    observer_alive_free(&ending->look);
 }

@@ -279,6 +279,27 @@ static bool trials_add(const struct judge *judge, Exhibit__Claim *claim)
     return true;
 }
 
+/* Each trial's own verdict under the two rules of the ending. */
+static bool endings_add(const struct judge *judge, Exhibit__Claim *claim)
+{
+    for (size_t i = 0; i < judge->oracle->trial_count; i++) {
+        const struct oracle_trial *trial = &judge->oracle->trials[i];
+        struct judge_verdict ended = {.holds = true}, quiet = {.holds = true};
+        Exhibit__EndingResult *ending;
+
+        if (judge_ended_run(judge, trial) == NULL)
+            continue;
+        ending = MAKE(claim, endings, Exhibit__EndingResult, exhibit__ending_result__init);
+        if (ending == NULL || !text_set(&ending->trial, trial->name))
+            return false;
+        judge_trial_ended(judge, trial, &ended);
+        judge_trial_quiet(judge, trial, &quiet);
+        ending->ended = ended.holds;
+        ending->quiet = quiet.holds;
+    }
+    return true;
+}
+
 /* The effects that no trial of the oracle asks for. */
 static bool not_measured_add(const struct judge *judge, Exhibit__Claim *claim)
 {
@@ -309,11 +330,12 @@ int judge_claim_make(const struct judge *judge, const struct digest *receipt, Ex
     if (claim == NULL)
         return err_set_errno(err, "memory for the claim");
     exhibit__claim__init(claim);
-    claim->version = 1;
+    claim->version = 2;
     claim->prospective = !digest_equal(&judge->oracle->digest, &judge->recorded_oracle);
     if (!bytes_set(&claim->receipt_sha256, receipt->bytes, DIGEST_BYTES) ||
         !bytes_set(&claim->oracle_sha256, judge->oracle->digest.bytes, DIGEST_BYTES) || !rules_add(judge, claim) ||
-        !cases_add(judge, claim) || !trials_add(judge, claim) || !not_measured_add(judge, claim)) {
+        !cases_add(judge, claim) || !trials_add(judge, claim) || !endings_add(judge, claim) ||
+        !not_measured_add(judge, claim)) {
         exhibit__claim__free_unpacked(claim, NULL);
         return err_set_errno(err, "memory for the claim");
     }

@@ -42,6 +42,13 @@ void judge_rule_archives(const struct judge *judge, struct judge_verdict *verdic
 void judge_rule_ended(const struct judge *judge, struct judge_verdict *verdict);
 void judge_rule_quiet(const struct judge *judge, struct judge_verdict *verdict);
 
+/* cancel.ended and cancel.quiet of one trial: what of it speaks against them. */
+void judge_trial_ended(const struct judge *judge, const struct oracle_trial *trial, struct judge_verdict *verdict);
+void judge_trial_quiet(const struct judge *judge, const struct oracle_trial *trial, struct judge_verdict *verdict);
+
+/* The trial's strict run, or NULL where it has no step. */
+const struct judge_run *judge_ended_run(const struct judge *judge, const struct oracle_trial *trial);
+
 /* The trial's run, or NULL. */
 struct judge_run *judge_trial_run(const struct judge *judge, const char *name, Exhibit__Mode mode, uint32_t repeat);
 

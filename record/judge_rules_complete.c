@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PARENT_LATER_MS 1000 /* a parent that ends by itself stays so long after its last awaited round */
+
 static void __attribute__((format(printf, 3, 0)))
 failure_add(struct judge_verdict *verdict, const char *evidence, const char *fmt, va_list args)
 {
@@ -97,8 +99,10 @@ static void steps_check(const struct judge_run *run, struct judge_verdict *verdi
         const struct judge_step *step = &run->steps[i];
         const Exhibit__StepPlan *plan = &run->plan_steps[i];
         Exhibit__Step__Trigger trigger =
-            i == 0 ? EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS : EXHIBIT__STEP__TRIGGER__TRIGGER_TIME;
+            i > 0 ? EXHIBIT__STEP__TRIGGER__TRIGGER_TIME : EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS;
 
+        if (i == 0 && plan->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT)
+            trigger = EXHIBIT__STEP__TRIGGER__TRIGGER_EXIT;
         if (step->index != i + 1 || step->signal != plan->signal || step->target != plan->target ||
             step->trigger != trigger || step->errno_value != 0)
             judge_fail_at(verdict, step->seq, "%s %s: step %zu was not sent as planned", run->name,
@@ -194,15 +198,6 @@ static void looks_check(const struct judge_run *run, struct judge_verdict *verdi
             judge_fail(verdict, "", "%s strict: the end of %s is missing", run->name, streams[stream]);
 }
 
-/* Whether the role was among those alive at the first step. */
-static bool was_alive(const struct judge_run *run, Exhibit__Role role)
-{
-    for (size_t i = 0; i < run->alive_count; i++)
-        if (run->alive[i].pid == run->roles[role].pid && run->alive[i].start_time == run->roles[role].start_time)
-            return true;
-    return false;
-}
-
 static void role_observed_check(const struct judge *judge, const struct judge_run *run, Exhibit__Role role,
                                 struct judge_verdict *verdict)
 {
@@ -215,7 +210,9 @@ static void role_observed_check(const struct judge *judge, const struct judge_ru
                    run->roles[role].seen ? "more than one" : "no");
     else if (!run->roles[role].gone)
         judge_fail(verdict, "", "%s strict: the %s was not seen to end", run->name, judge_role_text(role));
-    else if (first != NULL && !was_alive(run, role))
+    else if (judge_is_own_end(first, role) && run->roles[role].gone_seq > first->seq)
+        judge_fail_at(verdict, first->seq, "%s strict: the first step came before the end of the parent", run->name);
+    else if (first != NULL && !judge_was_alive(run, role))
         judge_fail_at(verdict, first->seq, "%s strict: the %s was not alive at the first step", run->name,
                       judge_role_text(role));
 }
@@ -281,6 +278,22 @@ void judge_rule_controls(const struct judge *judge, struct judge_verdict *verdic
     }
 }
 
+/* Whether a round of the grandchild was planned for later than what is listened to after the ending. */
+static bool had_more_to_say(const struct judge_run *run, uint32_t grace_ms)
+{
+    const Exhibit__StepPlan *first = run->plan_step_count > 0 ? &run->plan_steps[0] : NULL;
+    uint32_t rounds = run->roles[EXHIBIT__ROLE__ROLE_GRANDCHILD].rounds;
+    uint64_t until_ms = grace_ms, last_ms = rounds == 0 ? 0 : (rounds - 1ull) * run->interval_ms;
+
+    if (first != NULL && first->after_rounds > 0)
+        until_ms += (first->after_rounds - 1ull) * run->interval_ms;
+    if (first != NULL && first->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT)
+        until_ms += PARENT_LATER_MS;
+    for (size_t i = 0; i < run->plan_step_count; i++)
+        until_ms += run->plan_steps[i].after_ms;
+    return last_ms > until_ms && run->lifetime_ms > until_ms;
+}
+
 void judge_rule_spoke(const struct judge *judge, struct judge_verdict *verdict)
 {
     for (size_t i = 0; i < judge->oracle->trial_count; i++) {
@@ -290,6 +303,8 @@ void judge_rule_spoke(const struct judge *judge, struct judge_verdict *verdict)
         for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; run != NULL && role < JUDGE_ROLES; role++)
             if (trial->roles[role] && !judge_role_spoke(run, role))
                 judge_fail(verdict, "", "%s strict: the %s left no row", run->name, judge_role_text(role));
+        if (run != NULL && run->step_count > 0 && !had_more_to_say(run, judge->oracle->grace_ms))
+            judge_fail(verdict, "", "%s strict: nothing more was to be said after the ending", run->name);
     }
 }
 

@@ -166,17 +166,26 @@ static void role_ended_check(const struct judge *judge, const struct judge_run *
                       judge_role_text(role));
 }
 
+const struct judge_run *judge_ended_run(const struct judge *judge, const struct oracle_trial *trial)
+{
+    const struct judge_run *run = judge_trial_run(judge, trial->name, EXHIBIT__MODE__MODE_STRICT, 1);
+
+    return run != NULL && run->step_count > 0 ? run : NULL;
+}
+
+void judge_trial_ended(const struct judge *judge, const struct oracle_trial *trial, struct judge_verdict *verdict)
+{
+    const struct judge_run *run = judge_ended_run(judge, trial);
+
+    for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; run != NULL && role < JUDGE_ROLES; role++)
+        if (trial->roles[role])
+            role_ended_check(judge, run, role, verdict);
+}
+
 void judge_rule_ended(const struct judge *judge, struct judge_verdict *verdict)
 {
-    for (size_t i = 0; i < judge->oracle->trial_count; i++) {
-        const struct oracle_trial *trial = &judge->oracle->trials[i];
-        const struct judge_run *run = judge_trial_run(judge, trial->name, EXHIBIT__MODE__MODE_STRICT, 1);
-
-        for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; run != NULL && run->step_count > 0 && role < JUDGE_ROLES;
-             role++)
-            if (trial->roles[role])
-                role_ended_check(judge, run, role, verdict);
-    }
+    for (size_t i = 0; i < judge->oracle->trial_count; i++)
+        judge_trial_ended(judge, &judge->oracle->trials[i], verdict);
 }
 
 /* Whether something of this role that arrived then is life, and too late. */
@@ -187,13 +196,17 @@ static bool is_loud(const struct judge_run *run, Exhibit__Role role, uint64_t at
     return at_ns > limit_ns && !(judge_role_is_known(run, role) && known->gone && known->gone_at_ns < at_ns);
 }
 
-static void quiet_check(const struct judge *judge, const struct judge_run *run, struct judge_verdict *verdict)
+void judge_trial_quiet(const struct judge *judge, const struct oracle_trial *trial, struct judge_verdict *verdict)
 {
-    uint64_t limit_ns = judge_ns_sum(judge_last_step(run)->at_ns, judge->oracle->grace_ms * 1000000ull);
+    const struct judge_run *run = judge_ended_run(judge, trial);
+    uint64_t limit_ns = 0;
     unsigned loud[JUDGE_ROLES] = {0};
     Exhibit__Role role;
     uint32_t round;
 
+    if (run == NULL)
+        return;
+    limit_ns = judge_ns_sum(judge_last_step(run)->at_ns, judge->oracle->grace_ms * 1000000ull);
     for (size_t i = 0; i < run->line_count; i++)
         loud[run->lines[i].role] += is_loud(run, run->lines[i].role, run->lines[i].at_ns, limit_ns);
     for (size_t i = 0; i < judge->message_count; i++)
@@ -207,11 +220,6 @@ static void quiet_check(const struct judge *judge, const struct judge_run *run, 
 
 void judge_rule_quiet(const struct judge *judge, struct judge_verdict *verdict)
 {
-    for (size_t i = 0; i < judge->oracle->trial_count; i++) {
-        const struct judge_run *run =
-            judge_trial_run(judge, judge->oracle->trials[i].name, EXHIBIT__MODE__MODE_STRICT, 1);
-
-        if (run != NULL && run->step_count > 0)
-            quiet_check(judge, run, verdict);
-    }
+    for (size_t i = 0; i < judge->oracle->trial_count; i++)
+        judge_trial_quiet(judge, &judge->oracle->trials[i], verdict);
 }

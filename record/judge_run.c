@@ -82,6 +82,7 @@ int judge_effect_find(const struct judge_run *run, const char *effect)
 static int probe_copy(struct judge_run *run, const Exhibit__ProbeAssignment *probe, struct err *err)
 {
     run->lifetime_ms = probe->lifetime_ms;
+    run->interval_ms = probe->interval_ms;
     run->hash = digest_run_new();
     if (run->hash == NULL)
         return err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256");

@@ -44,6 +44,20 @@ const struct judge_step *judge_first_step(const struct judge_run *run)
     return first;
 }
 
+bool judge_was_alive(const struct judge_run *run, Exhibit__Role role)
+{
+    for (size_t i = 0; i < run->alive_count; i++)
+        if (run->alive[i].pid == run->roles[role].pid && run->alive[i].start_time == run->roles[role].start_time)
+            return true;
+    return false;
+}
+
+bool judge_is_own_end(const struct judge_step *first, Exhibit__Role role)
+{
+    return first != NULL && role == EXHIBIT__ROLE__ROLE_PARENT &&
+           first->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT;
+}
+
 const struct judge_step *judge_last_step(const struct judge_run *run)
 {
     const struct judge_step *last = NULL;
@@ -216,5 +230,9 @@ const char *judge_ended_by(const struct judge_run *run, Exhibit__Role role)
         return "cleanup";
     if (judge_may_be_self_exit(run, role))
         return "self-expiry";
-    return first != NULL && known->gone_seq > first->seq ? "step" : "early";
+    if (first != NULL && known->gone_seq > first->seq)
+        return "step";
+    if (judge_is_own_end(first, role))
+        return "exit";
+    return judge_is_own_end(first, EXHIBIT__ROLE__ROLE_PARENT) && judge_was_alive(run, role) ? "step" : "early";
 }

@@ -32,6 +32,12 @@ const char *judge_ended_by(const struct judge_run *run, Exhibit__Role role);
 const struct judge_step *judge_first_step(const struct judge_run *run);
 const struct judge_step *judge_last_step(const struct judge_run *run);
 
+/* Whether the role, which is known, was among those alive at the first step. */
+bool judge_was_alive(const struct judge_run *run, Exhibit__Role role);
+
+/* Whether the first step (NULL: none) is this role's own end. */
+bool judge_is_own_end(const struct judge_step *first, Exhibit__Role role);
+
 /* Whether the role has one identity. */
 bool judge_role_is_known(const struct judge_run *run, Exhibit__Role role);
 

@@ -113,6 +113,7 @@ struct judge_run {
     char **effects; /* owned */
     size_t effect_count;
     uint32_t lifetime_ms;
+    uint32_t interval_ms;
     Exhibit__StepPlan *plan_steps; /* plain copies; owned */
     size_t plan_step_count;
     struct bytes *command; /* owned */

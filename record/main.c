@@ -85,7 +85,9 @@ static int oracle_load(const struct args *args, const struct plan *plan, const c
         return err->code;
     if (oracle_fits_plan(file, out, plan, err) < 0)
         return err->code;
-    return oracle_names_cases(file, out, plan, err);
+    if (oracle_names_cases(file, out, plan, err) < 0)
+        return err->code;
+    return oracle_hears_silence(out, plan, err);
 }
 
 /* Reads plan and oracle and makes the recording. */

@@ -300,6 +300,13 @@ void observer_alive_free(Exhibit__Step *step)
     step->n_alive = 0;
 }
 
+bool observer_has(const struct observer *observer, pid_t pid, uint64_t start_time)
+{
+    const struct member *member = members_find(&observer->members, pid);
+
+    return member != NULL && member->start_time == start_time;
+}
+
 size_t observer_remaining(struct observer *observer)
 {
     size_t remaining = 0;

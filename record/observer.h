@@ -45,6 +45,9 @@ int observer_alive(struct observer *observer, Exhibit__Step *step, struct err *e
 /* Releases what observer_alive filled in. */
 void observer_alive_free(Exhibit__Step *step);
 
+/* Whether the process is a member of the run whose end was not written down yet. */
+bool observer_has(const struct observer *observer, pid_t pid, uint64_t start_time);
+
 /* How many known members are not gone. Each is looked at. */
 size_t observer_remaining(struct observer *observer);
 

@@ -65,7 +65,9 @@ static int command_fill(const struct session *session, const struct plan_trial *
         word_add(command, err, "rounds=%u", assignment->roles[message->n_roles - 1].rounds) < 0 ||
         word_add(command, err, "interval_ms=%u", message->interval_ms) < 0 ||
         word_add(command, err, "lifetime_ms=%u", message->lifetime_ms) < 0 ||
-        word_add(command, err, "scratch=%s", session->scratch) < 0)
+        word_add(command, err, "scratch=%s", session->scratch) < 0 ||
+        (message->parent_ms > 0 && word_add(command, err, "parent_ms=%u", message->parent_ms) < 0) ||
+        (message->ignores_term && word_add(command, err, "ignore_term=1") < 0))
         return err->code;
     return 0;
 }
@@ -109,8 +111,11 @@ int probe_assign(const struct session *session, const struct plan_trial *trial, 
     out->message.n_effects = trial->effect_count;
     out->message.interval_ms = trial->interval_ms;
     out->message.lifetime_ms = control ? CONTROL_LIFETIME_MS : trial->lifetime_ms;
-    if (!control)
+    out->message.ignores_term = trial->ignores_term;
+    if (!control) {
+        out->message.parent_ms = trial->parent_ms;
         steps_fill(trial, out);
+    }
     out->message.tcp_port = listeners_tcp_port(session->listeners);
     out->message.udp_port = listeners_udp_port(session->listeners);
     return command_fill(session, trial, out, command, err);

@@ -120,20 +120,36 @@ static int signals_open(struct recording *recording, struct err *err)
     return loop_add(recording->session.loop, &recording->signals, EPOLLIN, err);
 }
 
+/* A step by cgroup.kill on a machine that has none would be found out only when half of it is measured. */
+static int kill_check(const struct plan *plan, bool can_kill, struct err *err)
+{
+    for (size_t i = 0; i < plan->trial_count; i++)
+        for (size_t j = 0; j < plan->trials[i].step_count; j++)
+            if (!can_kill && plan->trials[i].steps[j].target == EXHIBIT__STEP_TARGET__STEP_CGROUP)
+                return err_set(err, ERR_USAGE,
+                               "%s:%u: the trial `%s` ends by cgroup.kill, and this machine gives the recorder no "
+                               "control group that has it; remove the trial, or run where /sys/fs/cgroup (version 2) "
+                               "can be written",
+                               plan->file, plan->trials[i].line, plan->trials[i].name);
+    return 0;
+}
+
 /* Names this recording's control groups and tries whether the machine gives any. */
 static int groups_try(struct session *session, struct err *err)
 {
     uint8_t random[8];
     char text[17];
     struct cgroup cgroup;
+    bool can_kill;
 
     if (file_random(random, sizeof random, err) < 0)
         return err->code;
     hex_encode(random, sizeof random, text);
     (void)snprintf(session->group_prefix, sizeof session->group_prefix, "exhibit-%s", text);
     session->control_groups = cgroup_open(session->group_prefix, &cgroup);
+    can_kill = session->control_groups && cgroup_can_kill(&cgroup);
     cgroup_close(&cgroup);
-    return 0;
+    return kill_check(session->plan, can_kill, err);
 }
 
 static int parts_open(struct recording *recording, struct err *err)

@@ -56,6 +56,7 @@ static void identity_seen(void *context, const Exhibit__ProcessIdentity *identit
     if (probe == NULL || identity->executable_sha256.len != DIGEST_BYTES ||
         memcmp(identity->executable_sha256.data, run->session->probe.bytes, DIGEST_BYTES) != 0)
         return;
+    ending_identity(&run->ending, identity);
     bound_at_ns = at_ns + probe->lifetime_ms * 1000000ull + SECOND_NS + MARGIN_NS;
     latest_ns = run->started_at_ns + 3 * (probe->lifetime_ms * 1000000ull + UNSEEN_NS);
     if (bound_at_ns > latest_ns)
@@ -99,6 +100,7 @@ static int exit_ready(void *context, uint32_t ready, struct err *err)
     if (journal_put(run->session->journal, &event, NULL, 0, err) < 0)
         return err->code;
     run->exited_at_ns = event.at_ns;
+    run->ending.leader_ended = true;
     return 0;
 }
 
@@ -225,6 +227,8 @@ static int begin(struct run *run, struct err *err)
 
     run->ending = (struct ending){.session = session,
                                   .probe = run->request->probe,
+                                  .command = run->request->command,
+                                  .cgroup = &run->cgroup,
                                   .run = run->number,
                                   .leader = run->spawned.pid,
                                   .leader_fd = run->spawned.pid_fd,

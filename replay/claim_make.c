@@ -280,6 +280,34 @@ static int make_tree(const struct judged *judged, Exhibit__Claim *claim, struct 
     return 0;
 }
 
+static int make_endings(const struct judged *judged, Exhibit__Claim *claim, struct err *err)
+{
+    struct arena *arena = &judged->facts->tables.arena;
+
+    claim->endings = arena_take(arena, (judged->oracle->trial_count + 1) * sizeof *claim->endings);
+    if (claim->endings == NULL)
+        return no_claim_memory(err);
+    for (size_t i = 0; i < judged->oracle->trial_count; i++) {
+        const struct trial *trial = &judged->trials[i];
+        struct finding against_ended = {0}, against_quiet = {0};
+        Exhibit__EndingResult *ending;
+
+        if (!trial_has_ending(trial))
+            continue;
+        ending = arena_take(arena, sizeof *ending);
+        if (ending == NULL)
+            return no_claim_memory(err);
+        exhibit__ending_result__init(ending);
+        ending_check_ended(judged, trial, &against_ended);
+        ending_check_quiet(judged, trial, &against_quiet);
+        ending->trial = trial->expected->name;
+        ending->ended = against_ended.count == 0;
+        ending->quiet = against_quiet.count == 0;
+        claim->endings[claim->n_endings++] = ending;
+    }
+    return 0;
+}
+
 static bool is_measured(const struct oracle *oracle, const char *effect)
 {
     for (size_t i = 0; i < oracle->trial_count; i++)
@@ -320,14 +348,15 @@ int claim_make(const struct judged *judged, const struct judge_request *request,
     if (claim == NULL)
         return no_claim_memory(err);
     exhibit__claim__init(claim);
-    claim->version = 1;
+    claim->version = 2;
     claim->prospective = !digest_equal(&request->oracle->digest, &request->recorded_oracle);
     claim->decision = borrow(decide(findings));
     if (make_digest(arena, &request->receipt, &claim->receipt_sha256, err) < 0 ||
         make_digest(arena, &request->oracle->digest, &claim->oracle_sha256, err) < 0 ||
         make_rules(arena, findings, claim, err) < 0 || make_cases(judged, claim, err) < 0 ||
         make_attempts(judged, claim, err) < 0 || make_counts(judged, claim, err) < 0 ||
-        make_tree(judged, claim, err) < 0 || make_not_measured(judged, claim, err) < 0)
+        make_tree(judged, claim, err) < 0 || make_endings(judged, claim, err) < 0 ||
+        make_not_measured(judged, claim, err) < 0)
         return err->code;
     *out = claim;
     return 0;

@@ -83,6 +83,11 @@ static void name_statement(const ProtobufCMessage *message, char *out, size_t si
 
         (void)snprintf(out, size_bytes, "messages of %s/%s tcp %" PRIu32 " udp %" PRIu32, count->trial, count->mode,
                        count->tcp, count->udp);
+    } else if (kind == &exhibit__ending_result__descriptor) {
+        const Exhibit__EndingResult *ending = (const Exhibit__EndingResult *)message;
+
+        (void)snprintf(out, size_bytes, "ending of %s: %s, %s", ending->trial, ending->ended ? "ended" : "not ended",
+                       ending->quiet ? "quiet" : "not quiet");
     } else {
         const Exhibit__TreeMember *member = (const Exhibit__TreeMember *)message;
 
@@ -171,9 +176,22 @@ static void compare_heads(const Exhibit__Claim *recorded, const Exhibit__Claim *
         tell(telling, "other effects are listed as not measured");
 }
 
-int claims_differ(const Exhibit__Claim *recorded, const Exhibit__Claim *derived,
+/* What an older program would have said of the same: it knew no endings. */
+static Exhibit__Claim as_of_version(const Exhibit__Claim *derived, uint32_t version)
+{
+    Exhibit__Claim older = *derived;
+
+    if (version < 2) {
+        older.version = version;
+        older.n_endings = 0;
+    }
+    return older;
+}
+
+int claims_differ(const Exhibit__Claim *recorded, const Exhibit__Claim *newest,
                   void (*tell_line)(void *context, const char *text), void *context, size_t *out_count, struct err *err)
 {
+    const Exhibit__Claim as_recorded = as_of_version(newest, recorded->version), *derived = &as_recorded;
     struct telling telling = {tell_line, context, 0};
     const struct lists lists[] = {
         {"rules", recorded->n_rules, derived->n_rules, recorded->rules, derived->rules},
@@ -182,6 +200,7 @@ int claims_differ(const Exhibit__Claim *recorded, const Exhibit__Claim *derived,
         {"counts of rows", recorded->n_rows, derived->n_rows, recorded->rows, derived->rows},
         {"counts of messages", recorded->n_messages, derived->n_messages, recorded->messages, derived->messages},
         {"members of trees", recorded->n_tree, derived->n_tree, recorded->tree, derived->tree},
+        {"endings", recorded->n_endings, derived->n_endings, recorded->endings, derived->endings},
     };
     AUTO_BYTES struct bytes left = {0};
     AUTO_BYTES struct bytes right = {0};

@@ -131,6 +131,23 @@ bool role_may_have_expired(const struct run *run, int role)
     return time_is_after(identity->gone_at_ns, identity->first_at_ns, (lifetime_ms - EXPIRY_MARGIN_MS) * NS_PER_MS);
 }
 
+bool role_was_alive(const struct run *run, int role)
+{
+    const struct identity *identity = &run->derived->roles[role];
+    const Exhibit__Step *step = run->first_step->step;
+
+    for (size_t i = 0; i < step->n_alive; i++)
+        if (step->alive[i]->pid == identity->pid && step->alive[i]->start_time == identity->start_time)
+            return true;
+    return false;
+}
+
+bool role_ends_itself(const struct run *run, int role)
+{
+    return role == EXHIBIT__ROLE__ROLE_PARENT && run->first_step != NULL &&
+           run->first_step->step->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT;
+}
+
 const char *role_ended_by(const struct tables *tables, const struct run *run, int role)
 {
     const struct identity *identity = &run->derived->roles[role];
@@ -142,7 +159,11 @@ const char *role_ended_by(const struct tables *tables, const struct run *run, in
         return "cleanup";
     if (role_may_have_expired(run, role))
         return "self-expiry";
-    return run->first_step != NULL && identity->gone_seq > run->first_step->seq ? "step" : "early";
+    if (run->first_step != NULL && run->first_step->seq < identity->gone_seq)
+        return "step";
+    if (role_ends_itself(run, role))
+        return "exit";
+    return role_ends_itself(run, EXHIBIT__ROLE__ROLE_PARENT) && role_was_alive(run, role) ? "step" : "early";
 }
 
 uint64_t role_survived_ms(const struct run *run, int role)

@@ -8,7 +8,13 @@
 /* Fills in the identities of all three roles of a trial run. */
 void roles_derive(const struct tables *tables, struct run *run);
 
-/* DECISION 4.3: "none", "cleanup", "self-expiry", "step" or "early". Static. */
+/* Whether a role with an identity was alive at the first step, which there is. */
+bool role_was_alive(const struct run *run, int role);
+
+/* Whether the role's own end is the first step of the ending. */
+bool role_ends_itself(const struct run *run, int role);
+
+/* DECISION 4.3: "none", "cleanup", "self-expiry", "step", "exit" or "early". Static. */
 const char *role_ended_by(const struct tables *tables, const struct run *run, int role);
 
 /* DECISION 4.4. */

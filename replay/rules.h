@@ -105,6 +105,13 @@ int rule_archives(const struct judged *judged, struct finding *out, struct err *
 int rule_ended(const struct judged *judged, struct finding *out, struct err *err);
 int rule_quiet(const struct judged *judged, struct finding *out, struct err *err);
 
+/* Whether the trial's strict run has a step. */
+bool trial_has_ending(const struct trial *trial);
+
+/* cancel.ended and cancel.quiet of one trial: adds what of it speaks against them. Nothing where it has no ending. */
+void ending_check_ended(const struct judged *judged, const struct trial *trial, struct finding *out);
+void ending_check_quiet(const struct judged *judged, const struct trial *trial, struct finding *out);
+
 /* Fills in the outcome of every attempt under the oracle (DECISION 3.2). */
 void outcomes_judge(const struct facts *facts, const struct oracle *oracle);
 

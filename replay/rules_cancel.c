@@ -9,6 +9,11 @@
 
 enum { NS_PER_MS = 1000000 };
 
+bool trial_has_ending(const struct trial *trial)
+{
+    return trial->strict != NULL && trial->strict->last_step != NULL;
+}
+
 /* Whether something at at_ns comes later than the last step and so many milliseconds. */
 static bool is_late(const struct run *run, uint64_t at_ns, uint32_t bound_ms)
 {
@@ -53,16 +58,18 @@ static void check_ended(const struct judged *judged, const struct run *run, int 
     finding_event(out, seq != 0 ? seq : run->last_step->seq);
 }
 
+void ending_check_ended(const struct judged *judged, const struct trial *trial, struct finding *out)
+{
+    for (int role = 1; role < ROLE_ROOM && trial_has_ending(trial); role++)
+        if (trial->expected->roles[role])
+            check_ended(judged, trial->strict, role, out);
+}
+
 int rule_ended(const struct judged *judged, struct finding *out, struct err *err)
 {
     (void)err;
-    for (size_t i = 0; i < judged->oracle->trial_count; i++) {
-        const struct trial *trial = &judged->trials[i];
-
-        for (int role = 1; role < ROLE_ROOM && trial->strict != NULL && trial->strict->last_step != NULL; role++)
-            if (trial->expected->roles[role])
-                check_ended(judged, trial->strict, role, out);
-    }
+    for (size_t i = 0; i < judged->oracle->trial_count; i++)
+        ending_check_ended(judged, &judged->trials[i], out);
     return 0;
 }
 
@@ -103,14 +110,16 @@ static void check_quiet(const struct judged *judged, const struct run *run, stru
         }
 }
 
+void ending_check_quiet(const struct judged *judged, const struct trial *trial, struct finding *out)
+{
+    if (trial_has_ending(trial))
+        check_quiet(judged, trial->strict, out);
+}
+
 int rule_quiet(const struct judged *judged, struct finding *out, struct err *err)
 {
     (void)err;
-    for (size_t i = 0; i < judged->oracle->trial_count; i++) {
-        const struct run *run = judged->trials[i].strict;
-
-        if (run != NULL && run->last_step != NULL)
-            check_quiet(judged, run, out);
-    }
+    for (size_t i = 0; i < judged->oracle->trial_count; i++)
+        ending_check_quiet(judged, &judged->trials[i], out);
     return 0;
 }

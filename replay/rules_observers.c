@@ -1,12 +1,15 @@
 /*
  * complete.observers, complete.controls, complete.spoke, complete.outcomes: whether a trial's silence says anything.
  */
+#include "replay/roles.h"
 #include "replay/rules.h"
 #include "replay/runs.h"
 #include "replay/words.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum { EXIT_DELAY_MS = 1000 }; /* of a parent that ends itself, after its last awaited round was due */
 
 /* Whether the run is one of a trial that the oracle names. */
 static bool is_of_trial(const struct judged *judged, uint32_t number)
@@ -112,14 +115,6 @@ static void check_looks(const struct judged *judged, const struct run *run, stru
         }
 }
 
-static bool is_alive_at(const Exhibit__Event *step, const struct identity *identity)
-{
-    for (size_t i = 0; i < step->step->n_alive; i++)
-        if (step->step->alive[i]->pid == identity->pid && step->step->alive[i]->start_time == identity->start_time)
-            return true;
-    return false;
-}
-
 static void check_role(const struct judged *judged, const struct run *run, int role, struct finding *out)
 {
     const struct identity *identity = &run->derived->roles[role];
@@ -134,8 +129,11 @@ static void check_role(const struct judged *judged, const struct run *run, int r
         what = "has no identity";
     } else if (!identity->gone) {
         what = "was not seen to be gone";
-    } else if (run->first_step != NULL && !is_alive_at(run->first_step, identity)) {
+    } else if (run->first_step != NULL && !role_was_alive(run, role)) {
         what = "was not alive at the first step";
+        seq = run->first_step->seq;
+    } else if (role_ends_itself(run, role) && identity->gone_seq > run->first_step->seq) {
+        what = "ended after the step that is its end";
         seq = run->first_step->seq;
     }
     if (what == NULL)
@@ -216,6 +214,39 @@ int rule_controls(const struct judged *judged, struct finding *out, struct err *
     return 0;
 }
 
+/* DECISION 5.4: when, in milliseconds of the plan, cancel.quiet has listened for long enough. */
+static uint64_t heard_until_ms(const Exhibit__ProbeAssignment *probe, uint32_t grace_ms)
+{
+    uint64_t sum_ms = grace_ms;
+
+    for (size_t i = 0; i < probe->n_ending; i++) {
+        const Exhibit__StepPlan *plan = probe->ending[i];
+
+        sum_ms += plan->after_ms;
+        if (i == 0 && plan->after_rounds > 0)
+            sum_ms += (uint64_t)(plan->after_rounds - 1) * probe->interval_ms;
+        if (i == 0 && plan->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT)
+            sum_ms += EXIT_DELAY_MS;
+    }
+    return sum_ms;
+}
+
+/* Whether silence after the ending says anything: somebody was still to speak, and to live. */
+static void check_silence(const struct judged *judged, const struct run *run, struct finding *out)
+{
+    const Exhibit__ProbeAssignment *probe = run->start->probe;
+    uint64_t until_ms = heard_until_ms(probe, judged->oracle->grace_ms), due_ms = 0;
+
+    for (size_t i = 0; i < probe->n_roles; i++)
+        if (probe->roles[i]->role == EXHIBIT__ROLE__ROLE_GRANDCHILD)
+            due_ms = (uint64_t)(probe->roles[i]->rounds - 1) * probe->interval_ms;
+    if (due_ms > until_ms && probe->lifetime_ms > until_ms)
+        return;
+    finding_tell(out, "trial %s, strict: no round was planned for after the ending, so its silence proves nothing",
+                 run->start->name);
+    finding_event(out, run->event->seq);
+}
+
 int rule_spoke(const struct judged *judged, struct finding *out, struct err *err)
 {
     (void)err;
@@ -227,6 +258,8 @@ int rule_spoke(const struct judged *judged, struct finding *out, struct err *err
                 finding_tell(out, "trial %s, strict: %s left no row", trial->expected->name, word_of_role(role));
                 finding_row(out, trial->strict, 0, 0);
             }
+        if (trial->strict != NULL && trial->strict->first_step != NULL)
+            check_silence(judged, trial->strict, out);
     }
     return 0;
 }

@@ -69,6 +69,15 @@ static void check_assignment(const struct oracle_trial *expected, const struct r
         }
 }
 
+/* What is to bring a planned step about. */
+static Exhibit__Step__Trigger planned_trigger(size_t index, const Exhibit__StepPlan *plan)
+{
+    if (index > 0)
+        return EXHIBIT__STEP__TRIGGER__TRIGGER_TIME;
+    return plan->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT ? EXHIBIT__STEP__TRIGGER__TRIGGER_EXIT
+                                                                  : EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS;
+}
+
 /* Whether the ending was done as it was planned. */
 static void check_steps(const struct judged *judged, const struct run *run, struct finding *out)
 {
@@ -86,8 +95,7 @@ static void check_steps(const struct judged *judged, const struct run *run, stru
     }
     for (size_t i = 0; i < steps.count && i < probe->n_ending; i++) {
         const Exhibit__Step *step = steps.events[i]->step;
-        Exhibit__Step__Trigger trigger =
-            i == 0 ? EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS : EXHIBIT__STEP__TRIGGER__TRIGGER_TIME;
+        Exhibit__Step__Trigger trigger = planned_trigger(i, probe->ending[i]);
 
         if (step->index == i + 1 && step->signal == probe->ending[i]->signal &&
             step->target == probe->ending[i]->target && step->trigger == trigger && step->errno_value == 0)

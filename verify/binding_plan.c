@@ -222,7 +222,10 @@ static void binding_check_trial(struct binding *binding, const struct ledger_run
         binding_refute_run(binding, run, "the list of roles and rounds");
     if (probe->interval_ms != trial->interval_ms || (!control && probe->lifetime_ms != trial->lifetime_ms))
         binding_refute_run(binding, run, "interval or lifetime");
-    if (control ? probe->n_ending != 0 : !binding_steps_fit(trial, probe))
+    if (probe->ignores_term != trial->ignores_term)
+        binding_refute_run(binding, run, "whether SIGTERM is ignored");
+    if (control ? probe->n_ending != 0 || probe->parent_ms != 0
+                : !binding_steps_fit(trial, probe) || probe->parent_ms != trial->parent_ms)
         binding_refute_run(binding, run, "the ending");
     if (!binding_environment_fits(binding->plan, NULL, told))
         binding_refute_run(binding, run, "the environment");

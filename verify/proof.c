@@ -215,7 +215,7 @@ static void proof_state(struct proof *proof)
     const Exhibit__RecordingStart *start = proof->ledger.recording_start->recording_start;
     const char *decision = "GO";
 
-    proof->claim->version = 1;
+    proof->claim->version = 2;
     proof_copy_digest(proof, &proof->evidence->receipt, &proof->claim->receipt_sha256);
     proof_copy_digest(proof, &proof->oracle->digest, &proof->claim->oracle_sha256);
     proof->claim->prospective = !evidence_digest_is(&start->oracle_sha256, &proof->oracle->digest);
@@ -224,6 +224,7 @@ static void proof_state(struct proof *proof)
     proof_state_unmeasured(proof);
     for (size_t i = 0; i < PROOF_CLAUSES && !proof->failed; i++)
         proof_judge_clause(proof, &proof_clauses[i]);
+    proof_state_endings(proof);
     for (size_t i = 0; i < proof->claim->n_rules; i++) {
         const Exhibit__RuleResult *rule = proof->claim->rules[i];
 

@@ -44,6 +44,8 @@ struct proof_run {
     struct proof_role roles[LEDGER_ROLES];
     const Exhibit__Event *first_step; /* NULL: none */
     const Exhibit__Event *last_step;
+    bool unended; /* something of it speaks against cancel.ended, or, next, against cancel.quiet */
+    bool loud;
     uint8_t *heard[LEDGER_ROLES]; /* owned; by round, a bit for each effect that the host saw itself */
     uint32_t message_count[2];    /* tcp, udp, of the exact form */
     bool trace[SPOKEN_EFFECTS];
@@ -127,6 +129,12 @@ void proof_processes(struct proof *proof);
 /* Whether the role's network is private (DECISION 3.3): as its first identity event shows it. */
 bool proof_network_is_private(const struct proof *proof, const struct proof_role *role);
 
+/* Whether a role with an identity was seen alive at the run's first step, which there is. */
+bool proof_was_alive(const struct proof_run *run, const struct proof_role *role);
+
+/* The role whose own end is the first step of the run's ending, or NULL. */
+const struct proof_role *proof_own_end(const struct proof_run *run);
+
 /* How a role came to its end (DECISION 4.3). Static text. */
 const char *proof_ended_by(const struct proof_run *run, const struct proof_role *role);
 
@@ -153,6 +161,9 @@ const char *proof_outcome(const struct proof *proof, const struct proof_run *run
 
 /* States attempts, rows, messages and tree (DECISION 7.1). */
 void proof_state_attempts(struct proof *proof);
+
+/* States how each trial's ending went; after the rules of cancel were judged (DECISION 7.1). */
+void proof_state_endings(struct proof *proof);
 
 /* States the cases with their archives (DECISION 6.2, 6.3, 7.1). */
 void proof_state_cases(struct proof *proof);

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Where processes are not seen at all, the lines of a role must have come to their end. */
 static void proof_need_silence(struct proof *proof, const struct proof_run *run, Exhibit__Role role, uint64_t limit_ns)
@@ -49,11 +50,15 @@ void proof_rule_ended(struct proof *proof)
 {
     for (size_t t = 0; t < proof->oracle->trial_count; t++) {
         const struct oracle_trial *trial = &proof->oracle->trials[t];
-        const struct proof_run *run = proof_strict(proof, trial);
+        struct proof_run *run = proof_strict(proof, trial);
+        unsigned before = proof->failures;
 
-        for (int role = 1; run != NULL && run->last_step != NULL && role < LEDGER_ROLES; role++)
+        if (run == NULL || run->last_step == NULL)
+            continue;
+        for (int role = 1; role < LEDGER_ROLES; role++)
             if (trial->roles[role])
                 proof_need_end(proof, run, (Exhibit__Role)role);
+        run->unended = proof->failures > before;
     }
 }
 
@@ -100,9 +105,32 @@ static void proof_need_quiet(struct proof *proof, const struct proof_run *run)
 void proof_rule_quiet(struct proof *proof)
 {
     for (size_t t = 0; t < proof->oracle->trial_count; t++) {
-        const struct proof_run *run = proof_strict(proof, &proof->oracle->trials[t]);
+        struct proof_run *run = proof_strict(proof, &proof->oracle->trials[t]);
+        unsigned before = proof->failures;
 
-        if (run != NULL && run->last_step != NULL)
-            proof_need_quiet(proof, run);
+        if (run == NULL || run->last_step == NULL)
+            continue;
+        proof_need_quiet(proof, run);
+        run->loud = proof->failures > before;
+    }
+}
+
+void proof_state_endings(struct proof *proof)
+{
+    for (size_t t = 0; t < proof->oracle->trial_count && !proof->failed; t++) {
+        const struct proof_run *run = proof_strict(proof, &proof->oracle->trials[t]);
+        Exhibit__EndingResult *ending;
+
+        if (run == NULL || run->last_step == NULL)
+            continue;
+        ending = proof_slot(proof, &proof->claim->endings, &proof->claim->n_endings, sizeof *ending);
+        if (ending == NULL)
+            return;
+        exhibit__ending_result__init(ending);
+        ending->ended = !run->unended;
+        ending->quiet = !run->loud;
+        ending->trial = strdup(proof->oracle->trials[t].name);
+        if (ending->trial == NULL)
+            proof_no_memory(proof);
     }
 }

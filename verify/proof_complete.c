@@ -49,9 +49,11 @@ static void proof_need_assignment(struct proof *proof, const struct oracle_trial
 
 static bool proof_step_is_planned(const Exhibit__Step *step, size_t index, const Exhibit__StepPlan *plan)
 {
-    Exhibit__Step__Trigger trigger =
-        index == 0 ? EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS : EXHIBIT__STEP__TRIGGER__TRIGGER_TIME;
+    Exhibit__Step__Trigger trigger = EXHIBIT__STEP__TRIGGER__TRIGGER_TIME;
 
+    if (index == 0)
+        trigger = plan->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT ? EXHIBIT__STEP__TRIGGER__TRIGGER_EXIT
+                                                                         : EXHIBIT__STEP__TRIGGER__TRIGGER_ROUNDS;
     return step->index == index + 1 && step->signal == plan->signal && step->target == plan->target &&
            step->trigger == trigger && step->errno_value == 0;
 }
@@ -190,6 +192,26 @@ void proof_refute_thaw(struct proof *proof)
     }
 }
 
+/* DECISION 5.4: the plan alone tells whether anything was still to be heard. */
+static bool proof_more_was_due(const struct proof *proof, const struct proof_run *run)
+{
+    const Exhibit__ProbeAssignment *probe = proof_assignment(run);
+    uint64_t interval_ms = probe->interval_ms, heard_ms = proof->oracle->grace_ms, last_ms = 0;
+
+    if (probe->n_ending > 0) {
+        const Exhibit__StepPlan *first = probe->ending[0];
+
+        heard_ms += interval_ms * (first->after_rounds == 0 ? 0 : first->after_rounds - 1);
+        heard_ms += first->target == EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT ? 1000 : 0;
+    }
+    for (size_t i = 0; i < probe->n_ending; i++)
+        heard_ms += probe->ending[i]->after_ms;
+    for (size_t i = 0; i < probe->n_roles; i++)
+        if (probe->roles[i]->role == EXHIBIT__ROLE__ROLE_GRANDCHILD)
+            last_ms = interval_ms * (probe->roles[i]->rounds - 1);
+    return last_ms > heard_ms && probe->lifetime_ms > heard_ms;
+}
+
 void proof_rule_spoke(struct proof *proof)
 {
     for (size_t t = 0; t < proof->oracle->trial_count; t++) {
@@ -200,6 +222,9 @@ void proof_rule_spoke(struct proof *proof)
             if (trial->roles[role] && run->spoken->role_rows[role] == 0)
                 proof_refute(proof, proof_event_text(run->run->start).text, "%s of run %s left no row",
                              ledger_role_text((Exhibit__Role)role), proof_run_text(run).text);
+        if (run != NULL && run->first_step != NULL && !proof_more_was_due(proof, run))
+            proof_refute(proof, proof_event_text(run->run->start).text,
+                         "run %s had nothing more to say after its ending", proof_run_text(run).text);
     }
 }
 

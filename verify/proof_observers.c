@@ -85,14 +85,6 @@ static void proof_need_looks(struct proof *proof, const struct proof_run *run)
                          proof_run_text(run).text);
 }
 
-static bool proof_was_alive(const Exhibit__Step *step, const Exhibit__ProcessIdentity *process)
-{
-    for (size_t i = 0; i < step->n_alive; i++)
-        if (step->alive[i]->pid == process->pid && step->alive[i]->start_time == process->start_time)
-            return true;
-    return false;
-}
-
 static void proof_need_role(struct proof *proof, const struct proof_run *run, Exhibit__Role role)
 {
     const struct proof_role *process = &run->roles[role];
@@ -113,7 +105,10 @@ static void proof_need_role(struct proof *proof, const struct proof_run *run, Ex
     if (process->gone == NULL)
         proof_refute(proof, proof_event_text(process->identity).text, "%s of run %s was not seen to be gone", name,
                      where.text);
-    if (run->first_step != NULL && !proof_was_alive(run->first_step->step, process->identity->process_identity))
+    if (process == proof_own_end(run) && process->gone != NULL && process->gone->seq > run->first_step->seq)
+        proof_refute(proof, proof_event_text(run->first_step).text, "%s of run %s had not ended at its own step", name,
+                     where.text);
+    if (run->first_step != NULL && !proof_was_alive(run, process))
         proof_refute(proof, proof_event_text(run->first_step).text, "%s of run %s was not seen alive at the first step",
                      name, where.text);
 }

@@ -118,6 +118,24 @@ bool proof_before_self_exit(const struct proof_run *run, const struct proof_role
     return proof_later(role->gone->at_ns, 500) < proof_later(role->identity->at_ns, proof_assignment(run)->lifetime_ms);
 }
 
+bool proof_was_alive(const struct proof_run *run, const struct proof_role *role)
+{
+    const Exhibit__ProcessIdentity *process = role->identity->process_identity;
+    const Exhibit__Step *step = run->first_step->step;
+
+    for (size_t i = 0; i < step->n_alive; i++)
+        if (step->alive[i]->pid == process->pid && step->alive[i]->start_time == process->start_time)
+            return true;
+    return false;
+}
+
+const struct proof_role *proof_own_end(const struct proof_run *run)
+{
+    if (run->first_step == NULL || run->first_step->step->target != EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT)
+        return NULL;
+    return &run->roles[EXHIBIT__ROLE__ROLE_PARENT];
+}
+
 const char *proof_ended_by(const struct proof_run *run, const struct proof_role *role)
 {
     const Exhibit__Event *cleanup;
@@ -130,7 +148,13 @@ const char *proof_ended_by(const struct proof_run *run, const struct proof_role 
         return "cleanup";
     if (!proof_before_self_exit(run, role))
         return "self-expiry";
-    return run->first_step != NULL && role->gone->seq > run->first_step->seq ? "step" : "early";
+    if (run->first_step == NULL)
+        return "early";
+    if (run->first_step->seq < role->gone->seq)
+        return "step";
+    if (role == proof_own_end(run))
+        return "exit";
+    return proof_own_end(run) != NULL && proof_was_alive(run, role) ? "step" : "early";
 }
 
 uint64_t proof_survived_ms(const struct proof_run *run, const struct proof_role *role)

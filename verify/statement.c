@@ -137,6 +137,10 @@ static void statement_add_lists(struct statement_set *set, const Exhibit__Claim 
                       "pid %" PRIu32 ", start %" PRIu64 ", ended by %s, survived %" PRIu64 " ms", member->pid,
                       member->start_time, member->ended_by, member->survived_ms);
     }
+    for (size_t i = 0; i < claim->n_endings; i++)
+        statement_add(set, statement_subject("ending of %s", claim->endings[i]->trial), "%s, %s",
+                      claim->endings[i]->ended ? "ended" : "not ended",
+                      claim->endings[i]->quiet ? "quiet" : "not quiet");
     for (size_t i = 0; i < claim->n_not_measured; i++)
         statement_add(set, statement_subject("effect %s", claim->not_measured[i]), "not measured");
 }
@@ -200,15 +204,21 @@ static void statement_walk(const struct statement_set *claimed, const struct sta
     }
 }
 
-int statement_compare(const Exhibit__Claim *claimed, const Exhibit__Claim *proven, struct findings *findings,
+int statement_compare(const Exhibit__Claim *claimed, const Exhibit__Claim *whole, struct findings *findings,
                       struct err *err)
 {
+    Exhibit__Claim known = *whole; /* of it, what the claim's version could state (FORMAT 9.1) */
+    const Exhibit__Claim *proven = &known;
     AUTO_BYTES struct bytes left = {0};
     AUTO_BYTES struct bytes right = {0};
     struct statement_set of_claim = {0}, of_evidence = {0};
     size_t before = findings->count;
     int code = claim_pack_comparable(claimed, &left, err);
 
+    if (claimed->version == 1) {
+        known.version = 1;
+        known.n_endings = 0;
+    }
     if (code == 0)
         code = claim_pack_comparable(proven, &right, err);
     if (code < 0)

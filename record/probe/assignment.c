@@ -102,25 +102,34 @@ enum key {
     KEY_INTERVAL_MS,
     KEY_LIFETIME_MS,
     KEY_SCRATCH,
+    KEY_PARENT_MS, /* this and the next may be missing */
+    KEY_IGNORE_TERM,
     KEY_COUNT,
 };
 
-static const char *const key_names[] = {"tree",    "read",   "read-link",   "write",       "tcp",    "udp",
-                                        "effects", "rounds", "interval_ms", "lifetime_ms", "scratch"};
+static const char *const key_names[] = {"tree",    "read",      "read-link",  "write",       "tcp",
+                                        "udp",     "effects",   "rounds",     "interval_ms", "lifetime_ms",
+                                        "scratch", "parent_ms", "ignore_term"};
 
 _Static_assert(sizeof key_names / sizeof key_names[0] == KEY_COUNT, "a name for each key");
 
 static int take_value(enum key key, const char *value, struct assignment *out, struct err *err)
 {
     const char *name = key_names[key];
-    uint32_t tree = 0;
+    uint32_t flag = 0;
     int code;
 
     switch (key) {
     case KEY_TREE:
-        code = take_number(name, value, 0, 1, &tree, err);
-        out->tree = tree == 1;
+        code = take_number(name, value, 0, 1, &flag, err);
+        out->tree = flag == 1;
         return code;
+    case KEY_IGNORE_TERM:
+        code = take_number(name, value, 0, 1, &flag, err);
+        out->ignores_term = flag == 1;
+        return code;
+    case KEY_PARENT_MS:
+        return take_number(name, value, 1, LIMIT_LIFETIME_MS, &out->parent_ms, err);
     case KEY_READ:
         return take_path(name, value, &out->read_path, err);
     case KEY_READ_LINK:
@@ -169,7 +178,7 @@ static int take_keys(int argc, char *const *argv, struct assignment *out, struct
         if (code < 0)
             return code;
     }
-    for (enum key key = 0; key < KEY_COUNT; key++) {
+    for (enum key key = 0; key < KEY_PARENT_MS; key++) {
         if (!seen[key])
             return err_set(err, ERR_USAGE, "%s= is missing", key_names[key]);
     }

@@ -52,6 +52,8 @@ struct assignment {
     uint32_t rounds; /* of the grandchild; the others make one */
     uint32_t interval_ms;
     uint32_t lifetime_ms;
+    uint32_t parent_ms; /* of the parent alone, in its place; 0: the same */
+    bool ignores_term;
 };
 
 /* The names as they stand in lines and on the command line. Static. */
@@ -59,7 +61,7 @@ const char *role_name(enum role role);
 const char *effect_name(enum effect effect);
 
 /*
- * Parses `run ROLE NONCE KEY=VALUE...`, with every key once, in any order. ERR_USAGE says what is wrong; out is then
- * unset.
+ * Parses `run ROLE NONCE KEY=VALUE...`, with every key once (parent_ms and ignore_term at most), in any order.
+ * ERR_USAGE says what is wrong; out is then unset.
  */
 int assignment_parse(int argc, char *const *argv, struct assignment *out, struct err *err);

@@ -20,7 +20,7 @@ static const char usage[] =
     "\n"
     "`nothing` ends at once with 0. `run` plays a role: it tries the effects, tells on stdout and in\n"
     "SCRATCH/exhibit-probe-ROLE.lines what came of them, stays until its lifetime is over and ends with 0.\n"
-    "All keys are needed, in any order; paths are absolute:\n"
+    "All keys but the last two are needed, in any order; paths are absolute:\n"
     "  tree=0|1            1: the parent starts a child, and the child a detached grandchild\n"
     "  read=PATH           a file to be read\n"
     "  read-link=PATH      a symbolic link to a file to be read\n"
@@ -30,15 +30,17 @@ static const char usage[] =
     "  rounds=N            rounds of the grandchild; the other roles make one\n"
     "  interval_ms=N       from one round to the next\n"
     "  lifetime_ms=N       each role ends itself so long after its start\n"
-    "  scratch=DIR         a folder that may be written to\n";
+    "  scratch=DIR         a folder that may be written to\n"
+    "  parent_ms=N         the parent ends itself so long after its start instead\n"
+    "  ignore_term=0|1     1: every role ignores SIGTERM\n";
 
 /* What a launcher left behind (blocked, ignored) must not change how a role ends. */
-static void reset_signals(void)
+static void reset_signals(bool ignores_term)
 {
     sigset_t none;
 
     for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL);
+        (void)signal(number, number == SIGTERM && ignores_term ? SIG_IGN : SIG_DFL); /* no moment in between */
     (void)signal(SIGPIPE, SIG_IGN); /* a closed stdout must end neither attempts nor rows */
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -72,10 +74,12 @@ static void make_round(const struct lines *lines, char *verb, uint32_t round, ui
 static _Noreturn void play(const struct assignment *assignment, char **argv, uint64_t start_ns)
 {
     struct lines lines;
-    uint64_t end_ns = start_ns + assignment->lifetime_ms * NS_PER_MS;
+    bool ends_first = assignment->role == ROLE_IS_PARENT && assignment->parent_ms > 0;
+    uint32_t lifetime_ms = ends_first ? assignment->parent_ms : assignment->lifetime_ms;
+    uint64_t end_ns = start_ns + lifetime_ms * NS_PER_MS;
     uint32_t round_count = assignment->role == ROLE_IS_GRANDCHILD ? assignment->rounds : 1;
 
-    set_backstop(assignment->lifetime_ms);
+    set_backstop(lifetime_ms);
     lines = lines_open(assignment);
     tree_start_next(assignment, argv);
     for (uint32_t round = 1; round <= round_count; round++) {
@@ -104,6 +108,6 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "exhibit-probe: %s (see --help)\n", err.text);
         return 2;
     }
-    reset_signals();
+    reset_signals(assignment.ignores_term);
     play(&assignment, argv, start_ns);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the bundles that the end-to-end tests judge, once, two at a time: usage: bundles.py BUILD SOURCE
+"""Records the bundles that the end-to-end tests judge, once, three at a time: usage: bundles.py BUILD SOURCE
 
 They go to BUILD/test-bundles. Each recording's exit code and output are kept beside its bundle, for the tests to look at.
 """
@@ -15,7 +15,14 @@ BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 OUT = BUILD / "test-bundles"
 EXPERIMENT = SOURCE / "experiments" / "hook-confinement"
 
+# A tree whose parent ends by itself, and whose sandbox ends with it.
+EXITS = {"version": 1, "name": "exits", "candidate": {"use": "landlock-pidns"}, "trials": [
+    {"name": "tree", "kind": "tree", "rounds": 30, "interval_ms": 100, "lifetime_ms": 4300, "ending": {"steps": [
+        {"after": {"role": "grandchild", "rounds": 4}, "exit": "parent"}]}}], "oracle": "exits-oracle.yaml"}
+EXITS_ORACLE = {"version": 1, "trials": [{"name": "tree", "roles": ["parent", "child", "grandchild"]}]}
+
 RECORDINGS = {
+    "exits": [str(OUT / "exits.yaml")],
     "default": ["plan.yaml"],
     "open": ["plan-open.yaml"],
     "usable": ["plan-usable.yaml"],
@@ -38,7 +45,9 @@ def record(name, words):
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    (OUT / "exits.yaml").write_text(json.dumps(EXITS))
+    (OUT / "exits-oracle.yaml").write_text(json.dumps(EXITS_ORACLE))
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:  # one of them mostly waits
         for name, done in pool.map(lambda item: record(*item), RECORDINGS.items()):
             print(f"{name}: exit {done.returncode}: {(done.stdout.splitlines() or [''])[-1]} {done.stderr.strip()}")
     missing = [name for name in RECORDINGS if not (OUT / f"{name}.exhibit").exists()]

@@ -115,6 +115,15 @@ def list_changes(claim):
             if name == "tree":
                 yield f"{subject} ended_by", change("ended_by", "early"), subject
                 yield f"{subject} role", change("role", "uncle"), subject
+    for i, ending in enumerate(claim.endings):
+        subject = f"ending of {ending.trial}"
+        for field in ("ended", "quiet"):
+            yield f"{subject} {field}", lambda c, i=i, f=field, v=not getattr(ending, field): \
+                setattr(c.endings[i], f, v), subject
+        yield f"{subject} trial", lambda c, i=i: setattr(c.endings[i], "trial", "other"), subject
+        yield f"{subject} removed", lambda c, i=i: c.endings.__delitem__(i), subject
+    yield "an ending added", lambda c: c.endings.add(trial="more", ended=True, quiet=True), "ending of more"
+    yield "endings in a claim of version 1", lambda c: setattr(c, "version", 1), "ending of tree"
     yield "rows added", lambda c: c.rows.add(trial="more", mode="strict", count=1), "rows of more/strict"
     yield "a process added", lambda c: c.tree.add(trial="more", mode="strict", role="parent", pid=1, ended_by="step"), \
         "process more/strict/parent"
@@ -172,11 +181,21 @@ def true_claims(judges, base):
     return [] if codes == (0, 0) else [f"other details: exits {codes}"]
 
 
+def older_claims(judges, base):
+    """A claim of version 1 knew no endings, and is true without them."""
+    made = schema.Claim.FromString(schema.pack(base.claim))
+    made.version = 1
+    made.ClearField("endings")
+    path = judges.write(base.build(claims.bound_to(made)))
+    codes = judges.verify(path).code, judges.replay(path).code
+    return [] if codes == (0, 0) else [f"a claim of version 1: exits {codes}"]
+
+
 def share(part):
     judges = Judges(BUILD)
     base = judges.base(part)
     every = list(all_changes(base.claim))
-    faults = true_claims(judges, base)
+    faults = true_claims(judges, base) + older_claims(judges, base)
     for title, change, words in every:
         faults += [f"{part}: {fault}" for fault in check(judges, base, title, change, words)]
     return len(every), faults

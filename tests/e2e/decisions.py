@@ -15,7 +15,7 @@ RULES = ["complete.recording", "complete.pins", "complete.observers", "complete.
          "complete.outcomes", "complete.baseline", "complete.cleanup", "boundary.attempts", "boundary.traces",
          "useful.contract", "useful.archives", "cancel.ended", "cancel.quiet"]
 EFFECTS = ["read", "read-link", "write", "tcp", "udp"]
-NAMES = ["default", "open", "usable", "wrong", "snapshots"]
+NAMES = ["default", "open", "usable", "wrong", "snapshots", "exits"]
 
 
 def run(program, *words):

@@ -28,7 +28,7 @@ OPEN = {"name": "open", "argv": ["/usr/bin/env", "--", "{command}"]}
 STRICT = {"name": "marked", "argv": ["/usr/bin/env", "STRICT=1", "{command}"]}  # a command can tell its mode by it
 BOOTSTRAP = [{"name": "bootstrap", "kind": "bootstrap"}]
 FOR_BOOTSTRAP = [{"name": "bootstrap", "roles": ["parent"]}]
-TREE = [{"name": "tree", "kind": "tree", "rounds": 4, "interval_ms": 150, "lifetime_ms": 4000, "ending": {"steps": [
+TREE = [{"name": "tree", "kind": "tree", "rounds": 12, "interval_ms": 150, "lifetime_ms": 4000, "ending": {"steps": [
     {"after": {"role": "grandchild", "rounds": 3}, "signal": "TERM", "to": "group"}]}}]
 FOR_TREE = [{"name": "tree", "roles": ["parent", "child", "grandchild"]}]
 

@@ -30,7 +30,7 @@ POLICY = {"version": 1, "network": "none",
           "write": ["/dev/null", "{scratch}"]}
 BOOTSTRAP = {"name": "trial", "kind": "bootstrap", "lifetime_ms": 1000}
 STEP = {"after": {"role": "grandchild", "rounds": 2}, "signal": "TERM", "to": "group"}
-TREE = {"name": "trial", "kind": "tree", "rounds": 4, "interval_ms": 100, "lifetime_ms": 3100,
+TREE = {"name": "trial", "kind": "tree", "rounds": 14, "interval_ms": 100, "lifetime_ms": 3100,
         "ending": {"steps": [STEP]}}
 
 # What stands between the liar and the command; where nothing is said it is a sandbox that ends with its launcher.
@@ -305,7 +305,7 @@ class Rows(unittest.TestCase):
                 self.assertEqual(outcomes(mode), all_are("reached"))
 
     def test_rows_in_the_name_of_children_that_never_were_give_them_no_identity(self):
-        self.assertEqual(rows("children"), 6)
+        self.assertEqual(rows("children"), 16)
         self.assertNotEqual(tree("children")["parent"]["pid"], 0)
         for role in ("child", "grandchild"):
             self.assertEqual((tree("children")[role]["pid"], tree("children")[role]["ended_by"]), (0, "none"))

@@ -107,7 +107,7 @@ class Check:
 def share(names):
     """A worker's part."""
     judges = Judges(BUILD)
-    bases = {name: judges.base(name) for name in ("usable", "default")}
+    bases = {name: judges.base(name) for name in ("usable", "default", "exits")}
     faults = []
     for name in names:
         try:

@@ -4,7 +4,7 @@ import base64
 import oracle as oracles
 from attempts import Facts
 from cases import case_fails, path_matches
-from rules import RULES, Scene
+from rules import RULES, Scene, trial_ended, trial_quiet
 from runs import read_runs
 
 FREE = ("detail", "evidence")
@@ -49,6 +49,9 @@ def judge(bundle, oracle, oracle_digest):
         "messages": [_messages(scene, trial, mode, run) for trial, mode, run in trials],
         "tree": [_member(trial, mode, run, role) for trial, mode, run in trials if run is not None
                  for role in run.roles],
+        "endings": [{"trial": trial.name, "ended": not any(True for _ in trial_ended(scene, trial, run)),
+                     "quiet": not any(True for _ in trial_quiet(scene, trial, run))}
+                    for trial, run in scene.strict_trials() if run.of("step")],
         "not_measured": [effect for effect in oracles.EFFECTS if effect not in named],
     }
 
@@ -109,6 +112,8 @@ def recorded(claim):
         "messages": [{"trial": m.trial, "mode": m.mode, "tcp": m.tcp, "udp": m.udp} for m in claim.messages],
         "tree": [{"trial": t.trial, "mode": t.mode, "role": t.role, "pid": t.pid, "start_time": t.start_time,
                   "ended_by": t.ended_by, "survived_ms": t.survived_ms} for t in claim.tree],
+        **({"endings": [{"trial": e.trial, "ended": e.ended, "quiet": e.quiet} for e in claim.endings]}
+           if claim.version > 1 else {}),
         "not_measured": list(claim.not_measured),
     }
 

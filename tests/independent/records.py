@@ -43,7 +43,7 @@ class Bundle:
         self.claim = None
         if self.pack.claim is not None:
             self.claim = self._message("Claim", self.pack.claim, LIMIT_CLAIM, "9.1")
-            if self.claim.version != 1:
+            if self.claim.version not in (1, 2):
                 raise Refused("9.1", f"a claim of version {self.claim.version}")
         self.events = list(self._events())
         self._order()

@@ -78,6 +78,8 @@ def _planned(trial, run, what):
         yield f"{what}: {len(steps)} steps of {len(plan)}"
     for number, (step, planned) in enumerate(zip(steps, plan), 1):
         trigger = "TRIGGER_ROUNDS" if number == 1 else "TRIGGER_TIME"
+        if number == 1 and name_of(planned, "target") == "STEP_PARENT_EXIT":
+            trigger = "TRIGGER_EXIT"
         if ((step.index, step.signal, step.target, step.errno_value) != (number, planned.signal, planned.target, 0)
                 or name_of(step, "trigger") != trigger):
             yield f"{what}: step {number} is not as planned"
@@ -130,7 +132,9 @@ def _observed(scene, run, role):
     identity, step = run.identities.get(role), run.first_step()
     if identity is None or identity.gone_at is None:
         return False
-    return step is None or (identity.pid, identity.start_time) in [(a.pid, a.start_time) for a in step.step.alive]
+    if run.ends_itself(role) and identity.gone_seq > step.seq:
+        return False
+    return step is None or run.was_alive(role)
 
 
 def controls(scene):
@@ -151,6 +155,8 @@ def controls(scene):
 def spoke(scene):
     for trial, run in scene.strict_trials():
         yield from (f"trial {trial.name}: no row of {role}" for role in trial.roles if not run.roles_rows(role))
+        if run.of("step") and not run.more_to_say(scene.oracle.grace_ms):
+            yield f"trial {trial.name}: there was nothing more to say"
 
 
 def outcomes(scene):
@@ -268,9 +274,12 @@ def _holds(pieces, needles):
 
 def ended(scene):
     for trial, run in scene.strict_trials():
-        step = run.last_step()
-        if step is None:
-            continue
+        yield from trial_ended(scene, trial, run)
+
+
+def trial_ended(scene, trial, run):
+    step = run.last_step()
+    if step is not None:
         bound = step.at_ns + scene.oracle.ended_ms * MILLISECOND
         for role in trial.roles:
             identity = run.identities.get(role)
@@ -295,9 +304,12 @@ def _said(run):
 
 def quiet(scene):
     for trial, run in scene.strict_trials():
-        step = run.last_step()
-        if step is None:
-            continue
+        yield from trial_quiet(scene, trial, run)
+
+
+def trial_quiet(scene, trial, run):
+    step = run.last_step()
+    if step is not None:
         limit = step.at_ns + scene.oracle.grace_ms * MILLISECOND
         heard = [(role, at) for _, role, at in _said(run)]
         heard += [(role, event.at_ns) for _, role, _, event in scene.facts.messages(run)]

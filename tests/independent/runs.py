@@ -195,7 +195,32 @@ class Run:
         if identity.gone_at >= self.expires(identity, -500):
             return "self-expiry"
         step = self.first_step()
-        return "step" if step is not None and identity.gone_seq > step.seq else "early"
+        if step is not None and identity.gone_seq > step.seq:
+            return "step"
+        if self.ends_itself(role):
+            return "exit"
+        return "step" if self.ends_itself("parent") and self.was_alive(role) else "early"
+
+    def was_alive(self, role):
+        """A role with an identity was alive at the first step."""
+        identity, step = self.identities[role], self.first_step()
+        return (identity.pid, identity.start_time) in [(a.pid, a.start_time) for a in step.step.alive]
+
+    def ends_itself(self, role):
+        """The role's own end is the first step."""
+        step = self.first_step()
+        return role == "parent" and step is not None and name_of(step.step, "target") == "STEP_PARENT_EXIT"
+
+    def more_to_say(self, grace_ms):
+        """5.4"""
+        probe = self.start.probe
+        until = grace_ms + sum(plan.after_ms for plan in probe.ending)
+        if probe.ending:
+            first = probe.ending[0]
+            until += max(first.after_rounds - 1, 0) * probe.interval_ms
+            until += 1000 if name_of(first, "target") == "STEP_PARENT_EXIT" else 0
+        last = (self.rounds.get("grandchild", 1) - 1) * probe.interval_ms
+        return last > until and probe.lifetime_ms > until
 
     def survived_ms(self, role):
         """4.4"""

@@ -2,7 +2,8 @@
 
 `go`, `no_go`, `incomplete` register a change under the decision it must lead to and exactly the rules that must fail;
 `refused` one that makes a bundle malformed or untrue to itself. A change gets the facts of its base bundle and edits
-them. `usable` fails no rule; `default` fails useful.contract, cancel.ended and cancel.quiet.
+them. `usable` fails no rule, nor does `exits`, whose parent ends by itself; `default` fails useful.contract, cancel.ended
+and cancel.quiet.
 """
 import dataclasses
 import importlib
@@ -51,5 +52,5 @@ def refused(name, words, base="usable"):
     return register(name, base=base, malformed=words)
 
 
-for part in ("recording", "observers", "outcomes", "cases", "boundary", "cancel", "refused"):
+for part in ("recording", "observers", "outcomes", "cases", "boundary", "cancel", "exit", "refused"):
     importlib.import_module(f"changes_{part}")

@@ -182,6 +182,35 @@ def _(f):
     set_oracle(f, lambda text: text + "\nidentities: optional\n")
 
 
+# ---- a silence that proves something (5.4): 32 rounds, 200 ms from one to the next, and a step after 8 ----
+
+def grace(f, grace_ms):
+    set_oracle(f, lambda text: text + f"\nbounds: {{ended_ms: 2000, grace_ms: {grace_ms}}}\n")
+
+
+@go("last-round-just-after-the-grace", same=True)
+def _(f):
+    grace(f, (31 - 7) * 200 - 1)
+
+
+@incomplete("last-round-at-the-end-of-the-grace", "complete.spoke")
+def _(f):
+    grace(f, (31 - 7) * 200)
+
+
+@incomplete("rounds-all-before-the-ending", "complete.spoke", unbound="the list of roles and rounds")
+def _(f):
+    """Told to make the awaited rounds alone."""
+    f.edit(f.one("run_start", tree(f))).what.probe.roles[2].rounds = 8
+
+
+@incomplete("lifetime-within-the-grace", "complete.spoke", unbound="interval or lifetime")
+def _(f):
+    """It was to live for 3000 ms: the step is due at 1400, and the grace of 1600 ms ends when it does."""
+    f.edit(f.one("run_start", tree(f))).what.probe.lifetime_ms = 3000
+    grace(f, 1600)
+
+
 # ---- a failed cancellation made to look passed ----
 
 def end_early(f):
@@ -218,7 +247,14 @@ def _(f):
 
 @no_go("bounds-widened", "useful.contract", ENDED, base="default")
 def _(f):
-    """Self-expiry is no cancellation, however wide the bounds are."""
+    """Self-expiry is no cancellation, however wide the bounds are; rows taken away leave a grace that is heard out."""
+    drop_rows(f, tree(f), "grandchild", late_rounds(f))
+    set_oracle(f, lambda text: text + "\nbounds: {ended_ms: 60000, grace_ms: 4799}\n")
+
+
+@incomplete("grace-beyond-the-last-round", "complete.spoke", "useful.contract", ENDED, base="default")
+def _(f):
+    """Nobody was to speak any more when the grace was over: the silence then proves nothing."""
     set_oracle(f, lambda text: text + "\nbounds: {ended_ms: 60000, grace_ms: 60000}\n")
 
 

@@ -11,7 +11,7 @@ def bytes_of(value):
 
 def from_json(told):
     """The Claim message that says what this JSON does."""
-    claim = schema.Claim(version=1, receipt_sha256=bytes.fromhex(told["receipt"]),
+    claim = schema.Claim(version=2, receipt_sha256=bytes.fromhex(told["receipt"]),
                          oracle_sha256=bytes.fromhex(told["oracle"]), prospective=told["prospective"],
                          decision=told["decision"], not_measured=told["not_measured"])
     for rule in told["rules"]:
@@ -27,7 +27,7 @@ def from_json(told):
     for attempt in told["attempts"]:
         claim.attempts.add(errno_value=attempt["errno"],
                            **{name: value for name, value in attempt.items() if name != "errno"})
-    for name in ("rows", "messages", "tree"):
+    for name in ("rows", "messages", "tree", "endings"):
         for statement in told[name]:
             getattr(claim, name).add(**statement)
     return claim

@@ -14,6 +14,7 @@
 #define STEP_AFTER_ROUNDS 2
 #define GRANDCHILD_ROUNDS 5
 #define LIFETIME_MS 8000
+#define INTERVAL_MS 500
 #define OWN_NETWORK 4026531840u
 
 const char scene_oracle[] = "version: 1\n"
@@ -228,6 +229,7 @@ static void trial_open(struct scene *scene, uint32_t run, bool tree)
     probe.n_effects = 5;
     probe.effects = (char **)effect_names; /* only copied from */
     probe.lifetime_ms = LIFETIME_MS;
+    probe.interval_ms = INTERVAL_MS;
     probe.n_ending = tree ? 1 : 0;
     probe.ending = steps;
     start.probe = &probe;

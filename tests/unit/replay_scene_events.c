@@ -228,6 +228,7 @@ static Exhibit__RunStart *start_trial(struct scene *scene, uint32_t run, Exhibit
     assert_true(hex_decode(scene_nonce(scene, run, PARENT), nonce, NONCE_BYTES));
     probe->nonce = (ProtobufCBinaryData){NONCE_BYTES, nonce};
     probe->lifetime_ms = LIFETIME_MS;
+    probe->interval_ms = 2000;
     probe->roles = scene_take(scene, 3 * sizeof *probe->roles);
     probe->effects = scene_take(scene, 5 * sizeof *probe->effects);
     for (int role = 1; role <= roles; role++) {

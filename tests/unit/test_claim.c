@@ -35,6 +35,8 @@ static Exhibit__Claim *usual_claim(void)
     static Exhibit__MessageCount *messages = &message;
     static Exhibit__TreeMember member;
     static Exhibit__TreeMember *tree = &member;
+    static Exhibit__EndingResult ending;
+    static Exhibit__EndingResult *endings = &ending;
     static char *evidence[4], *not_measured[2];
 
     memset(digest_a, 0xa1, sizeof digest_a);
@@ -111,6 +113,11 @@ static Exhibit__Claim *usual_claim(void)
     member.survived_ms = 3;
     claim.n_tree = 1;
     claim.tree = &tree;
+    exhibit__ending_result__init(&ending);
+    ending.trial = (char *)"tree";
+    ending.ended = 1;
+    claim.n_endings = 1;
+    claim.endings = &endings;
     not_measured[0] = (char *)"write";
     not_measured[1] = (char *)"udp";
     claim.n_not_measured = 2;
@@ -146,6 +153,7 @@ static void json_has_every_field_by_its_name(void **state)
         "\"messages\":[{\"trial\":\"tree\",\"mode\":\"strict\",\"tcp\":1,\"udp\":0}],"
         "\"tree\":[{\"trial\":\"tree\",\"mode\":\"strict\",\"role\":\"child\",\"pid\":77,"
         "\"start_time\":\"18446744073709551615\",\"ended_by\":\"step\",\"survived_ms\":3}],"
+        "\"endings\":[{\"trial\":\"tree\",\"ended\":true,\"quiet\":false}],"
         "\"not_measured\":[\"write\",\"udp\"]}";
     json_t *json = claim_to_json(usual_claim());
     AUTO_FREE char *text = json_dumps(json, JSON_COMPACT);
@@ -196,6 +204,8 @@ static void the_table_is_aligned_and_ends_in_the_decision(void **state)
                                  "  tree  strict  1 tcp  0 udp\n"
                                  "tree: processes of the probe (pid, ended by, lived on after the last step)\n"
                                  "  tree  strict  child  77  step  3 ms\n"
+                                 "endings: how the strict tree took each (gone in time, quiet afterwards)\n"
+                                 "  tree  all gone in time  not quiet\n"
                                  "attempts: what the probe tried (effect, outcome, how often)\n"
                                  "  tree  strict  child  read denied 2  tcp denied 1  tcp reached 1\n"
                                  "rules (ok: it holds)\n"

@@ -39,7 +39,7 @@ static void a_claim_is_bound_to_receipt_and_oracle(void **state)
     Exhibit__Claim *claim = scene_judge(scene);
 
     (void)state;
-    assert_int_equal(claim->version, 1);
+    assert_int_equal(claim->version, 2);
     assert_int_equal(claim->receipt_sha256.len, DIGEST_BYTES);
     assert_memory_equal(claim->receipt_sha256.data, receipt.bytes, DIGEST_BYTES);
     assert_memory_equal(claim->oracle_sha256.data, scene->oracle.digest.bytes, DIGEST_BYTES);

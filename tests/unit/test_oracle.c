@@ -352,6 +352,38 @@ static void it_fits_a_plan_that_has_all_it_names(void **state)
     oracle_done(&oracle);
 }
 
+/* A tree that says nothing any more when the grace is over: by its rounds, by its lifetime, by a later step. */
+static void it_hears_the_silence_of_trees_that_had_more_to_say(void **state)
+{
+    static char tree[] = "tree", file[] = "p.yaml";
+    struct plan_trial trial = {
+        .name = tree, .tree = true, .line = 5, .rounds = 10, .interval_ms = 100, .lifetime_ms = 8000, .step_count = 1};
+    struct plan plan = {.file = file, .trials = &trial, .trial_count = 1};
+    struct oracle oracle = {.grace_ms = 599};
+    struct err err = {0};
+
+    (void)state;
+    trial.steps[0].target = EXHIBIT__STEP_TARGET__STEP_GROUP;
+    trial.steps[0].after_rounds = 4;
+    assert_int_equal(oracle_hears_silence(&oracle, &plan, &err), 0);
+    oracle.grace_ms = 600;
+    assert_int_equal(oracle_hears_silence(&oracle, &plan, &err), ERR_USAGE);
+    assert_string_equal(err.text, "p.yaml:5: the trial `tree` says nothing any more 900 ms after its start, when its "
+                                  "ending and the grace of 600 ms are over, so that its silence proves nothing; write "
+                                  "more `rounds` (and `lifetime_ms`), or an earlier ending");
+    trial.rounds = 11;
+    assert_int_equal(oracle_hears_silence(&oracle, &plan, &err), 0);
+    trial.lifetime_ms = 900;
+    assert_int_equal(oracle_hears_silence(&oracle, &plan, &err), ERR_USAGE);
+    trial.lifetime_ms = 901;
+    assert_int_equal(oracle_hears_silence(&oracle, &plan, &err), 0);
+    trial.step_count = 2;
+    trial.steps[1].after_ms = 1;
+    assert_int_equal(oracle_hears_silence(&oracle, &plan, &err), ERR_USAGE);
+    trial.step_count = 0; /* nothing is ended, and nothing is listened to */
+    assert_int_equal(oracle_hears_silence(&oracle, &plan, &err), 0);
+}
+
 struct told {
     char text[4096];
 };
@@ -404,6 +436,7 @@ int main(void)
         cmocka_unit_test(each_fault_is_refused_in_one_line),
         cmocka_unit_test(a_case_shows_a_bounded_number_of_things),
         cmocka_unit_test(it_fits_a_plan_that_has_all_it_names),
+        cmocka_unit_test(it_hears_the_silence_of_trees_that_had_more_to_say),
         cmocka_unit_test(what_is_wider_than_shipped_is_marked),
     };
 

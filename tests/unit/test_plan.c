@@ -75,6 +75,32 @@ static void check_good_data(const struct plan *plan)
     assert_int_equal(fell->steps[1].after_ms, 1000);
 }
 
+/* The endings that send nothing to a group or launcher, and a probe that will not hear. */
+static void parent_exit_cgroup_kill_and_deafness_are_read(void **state)
+{
+    static const char text[] = "version: 1\nname: x\ncandidate: {name: box, argv: [/bin/box, \"{command}\"]}\n"
+                               "trials:\n"
+                               "  - name: left\n    kind: tree\n    ignores_term: true\n    ending:\n      steps:\n"
+                               "        - {after: {role: grandchild, rounds: 3}, exit: parent}\n"
+                               "        - {after_ms: 70, signal: KILL, to: cgroup}\n"
+                               "  - {name: plain, kind: tree}\n";
+    struct plan plan = plans_read(text);
+    const struct plan_trial *left = &plan.trials[0];
+
+    (void)state;
+    assert_true(left->ignores_term);
+    assert_int_equal(left->step_count, 2);
+    assert_int_equal(left->steps[0].signal, 0);
+    assert_int_equal(left->steps[0].target, EXHIBIT__STEP_TARGET__STEP_PARENT_EXIT);
+    assert_int_equal(left->parent_ms, 1400); /* two intervals of 200 ms, and a second */
+    assert_int_equal(left->steps[1].signal, SIGKILL);
+    assert_int_equal(left->steps[1].target, EXHIBIT__STEP_TARGET__STEP_CGROUP);
+    assert_int_equal(plan_trial_ending_ms(left), 1470);
+    assert_int_equal(plan.trials[1].parent_ms, 0);
+    assert_false(plan.trials[1].ignores_term);
+    plan_done(&plan);
+}
+
 static void every_key_is_read_and_resolved(void **state)
 {
     struct plan plan = plans_read(plans_good);
@@ -240,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_is_read_and_resolved),
+        cmocka_unit_test(parent_exit_cgroup_kill_and_deafness_are_read),
         cmocka_unit_test(a_recorded_plan_is_the_same_but_for_what_lies_outside),
         cmocka_unit_test(a_plan_of_little_has_the_defaults),
         cmocka_unit_test(a_trial_with_its_kind_alone_has_the_defaults),

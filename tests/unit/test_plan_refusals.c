@@ -238,7 +238,19 @@ static void faults_of_trials_are_refused_in_one_line(void **state)
          "`after_ms: N`"},
         {"after_ms: 1000, ", "", "28: a later step comes after a time; write `after_ms: N`"},
         {"signal: TERM", "signal: HUP", "27: `signal` is neither TERM nor KILL; write one of them"},
-        {"to: launcher", "to: everyone", "27: `to` is neither group nor launcher; write one of them"},
+        {"to: launcher", "to: everyone", "27: `to` is neither group, launcher nor cgroup; write one of them"},
+        {"to: launcher", "to: cgroup", "27: cgroup.kill knows KILL alone; write `signal: KILL`, or another `to`"},
+        {"signal: TERM", "exit: parent", "27: a step either sends a signal or is an exit; keep one"},
+        {"signal: TERM, to: launcher", "exit: child",
+         "27: `exit` is for the parent, and for the first step; write `exit: parent` there"},
+        {"signal: KILL, to: group", "exit: parent",
+         "28: `exit` is for the parent, and for the first step; write `exit: parent` there"},
+        {"signal: TERM, to: launcher", "exit: parent",
+         "24: the trial `fell` may end by itself after 4900 ms, before its ending is over; write `lifetime_ms` of at "
+         "least 5900, or an earlier ending"},
+        {"lifetime_ms: 1000}", "ignores_term: true}",
+         "19: `ignores_term` is for a tree, and this trial is a bootstrap; remove it"},
+        {"rounds: 20", "ignores_term: yes", "22: `ignores_term` is neither true nor false; write one of them"},
         {", to: launcher", "", "27: a step needs `to`; add it"},
     };
 

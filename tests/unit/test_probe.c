@@ -57,6 +57,29 @@ static void assignment_parse_takes_every_key(void **state)
     assert_int_equal(made.lifetime_ms, 1500);
 }
 
+/* Two keys may be missing: what they ask for is then not so. */
+static void assignment_parse_takes_or_misses_the_keys_of_an_ending(void **state)
+{
+    char *argv[ARG_KEYS + KEY_COUNT + 3] = {"probe", "run", "parent", NONCE};
+    struct assignment made;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(parse_with(-1, NULL, &made, &err), 0);
+    assert_int_equal(made.parent_ms, 0);
+    assert_false(made.ignores_term);
+    for (int i = 0; i < KEY_COUNT; i++)
+        argv[ARG_KEYS + i] = (char *)(uintptr_t)good_keys[i];
+    argv[ARG_KEYS + KEY_COUNT] = "parent_ms=1400";
+    argv[ARG_KEYS + KEY_COUNT + 1] = "ignore_term=1";
+    assert_int_equal(assignment_parse(ARG_KEYS + KEY_COUNT + 2, argv, &made, &err), 0);
+    assert_int_equal(made.parent_ms, 1400);
+    assert_true(made.ignores_term);
+    argv[ARG_KEYS + KEY_COUNT] = "parent_ms=0";
+    assert_int_equal(assignment_parse(ARG_KEYS + KEY_COUNT + 2, argv, &made, &err), ERR_USAGE);
+    assert_string_equal(err.text, "parent_ms= takes a number from 1 to 120000, not '0'");
+}
+
 static void assignment_parse_refuses_each_missing_key(void **state)
 {
     (void)state;
@@ -152,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assignment_parse_takes_every_key),
+        cmocka_unit_test(assignment_parse_takes_or_misses_the_keys_of_an_ending),
         cmocka_unit_test(assignment_parse_refuses_each_missing_key),
         cmocka_unit_test(assignment_parse_refuses_bad_values),
         cmocka_unit_test(assignment_parse_refuses_bad_roles_and_nonces),

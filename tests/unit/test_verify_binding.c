@@ -30,7 +30,7 @@ static void plan_fill(struct plan_by_hand *out)
                                          .effects = (char **)(uintptr_t)scene_effects,
                                          .effect_count = SCENE_EFFECTS,
                                          .rounds = SCENE_ROUNDS,
-                                         .interval_ms = 200,
+                                         .interval_ms = 2000,
                                          .lifetime_ms = 8000,
                                          .steps = {{15, EXHIBIT__STEP_TARGET__STEP_GROUP, 2, 0}},
                                          .step_count = 1};

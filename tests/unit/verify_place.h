@@ -29,6 +29,7 @@ static const char plan_text[] = "version: 1\n"
                                 "  - name: tree\n"
                                 "    kind: tree\n"
                                 "    rounds: 3\n"
+                                "    interval_ms: 2000\n"
                                 "    ending:\n"
                                 "      steps:\n"
                                 "        - {after: {role: grandchild, rounds: 2}, signal: TERM, to: group}\n";

@@ -26,7 +26,7 @@ static inline void scene_assign(Exhibit__RunStart *start, uint32_t run, size_t r
     probe->effects = scene_zero(SCENE_EFFECTS * sizeof *probe->effects);
     for (size_t i = 0; i < SCENE_EFFECTS; i++)
         probe->effects[probe->n_effects++] = strdup(scene_effects[i]);
-    probe->interval_ms = 200;
+    probe->interval_ms = 2000;
     probe->lifetime_ms = control ? 1000 : 8000;
     probe->tcp_port = 4000;
     probe->udp_port = 4001;

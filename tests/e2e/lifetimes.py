@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+"""Who survives which ending, in three candidates: usage: lifetimes.py BUILD SOURCE
+
+Each trial of experiments/lifetimes is recorded by itself, all at the same time: they mostly wait. What is expected was
+written by hand: a launcher that becomes its command (open, landlock) ends nobody; in the pid namespace of landlock-pidns
+all end with the launcher and with the command.
+"""
+import concurrent.futures
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+PLAN = (SOURCE / "experiments" / "lifetimes" / "plan.yaml").read_text()
+INDEPENDENT = SOURCE / "tests" / "independent" / "judge_bundle.py"
+ROLES = ["parent", "child", "grandchild"]
+EFFECTS = "[read, tcp]"  # the endings are the matter here
+CANDIDATES = ["open", "landlock", "landlock-pidns"]
+SURVIVORS = {  # where the launcher is the command itself; none in the pid namespace
+    "term-group": ["grandchild"],
+    "term-launcher": ["child", "grandchild"],
+    "kill-group": ["grandchild"],
+    "parent-exits": ["child", "grandchild"],
+    "ignores-term": ROLES,
+    "cgroup-kill": [],
+}
+NO_GROUP = "this machine gives the recorder no control group"
+ROOT = pathlib.Path(tempfile.mkdtemp(prefix="lifetimes-", dir="/var/tmp"))
+ROOT.chmod(0o755)
+
+
+def run(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+
+def trials():
+    """The text of each trial of the shipped plan, by name, and what stands before them."""
+    head, *blocks = re.split(r"^  - name: ", PLAN, flags=re.M)
+    return head, {block.split()[0]: "  - name: " + block for block in blocks}
+
+
+def write(folder, candidate, names):
+    """A plan of these trials alone, and its oracle."""
+    head, blocks = trials()
+    head = re.sub(r"use: [a-z-]+", f"use: {candidate}", head)
+    (folder / "work").mkdir(parents=True)
+    (folder / "plan.yaml").write_text(head + "".join(blocks[name] + f"    effects: {EFFECTS}\n" for name in names))
+    (folder / "oracle.yaml").write_text("version: 1\ntrials:\n" + "".join(
+        f"  - {{name: {name}, roles: [parent, child, grandchild], effects: {EFFECTS}}}\n" for name in names))
+    return folder / "plan.yaml"
+
+
+class Recorded:
+    """One ending of one candidate: what was recorded, and what replay makes of it."""
+
+    def __init__(self, candidate, ending):
+        self.folder = ROOT / f"{candidate}-{ending}"
+        self.bundle = self.folder / "out.exhibit"
+        plan = write(self.folder, candidate, [ending])
+        self.done = run(BUILD / "bin" / "exhibit-record", "run", plan, "-o", self.bundle, "--work",
+                        self.folder / "work")
+        self.left = [path.name for path in (self.folder / "work").iterdir()]
+        replayed = run(BUILD / "bin" / "exhibit-replay", self.bundle, "--json")
+        self.claim = json.loads(replayed.stdout) if replayed.stdout else None
+
+    def tree(self, mode):
+        return {member["role"]: member for member in self.claim["tree"] if member["mode"] == mode}
+
+    def failing(self):
+        return [rule["rule"] for rule in self.claim["rules"] if not rule["holds"]]
+
+
+def record_all():
+    pairs = [(candidate, ending) for ending in SURVIVORS for candidate in CANDIDATES]
+    with concurrent.futures.ThreadPoolExecutor(len(pairs)) as pool:
+        return dict(zip(pairs, pool.map(lambda pair: Recorded(*pair), pairs)))
+
+
+class Endings(unittest.TestCase):
+    def each(self):
+        """(candidate, ending, who must survive, what was recorded), but for what this machine cannot do."""
+        for (candidate, ending), recorded in RECORDED.items():
+            if ending == "cgroup-kill" and NO_GROUP in recorded.done.stderr:
+                continue
+            with self.subTest(candidate=candidate, ending=ending):
+                yield candidate, ending, [] if candidate == "landlock-pidns" else SURVIVORS[ending], recorded
+
+    def test_the_shipped_plan_has_exactly_these_endings(self):
+        self.assertEqual(list(trials()[1]), list(SURVIVORS))
+
+    def test_every_recording_is_measured_to_its_end(self):
+        for _, _, _, recorded in self.each():
+            self.assertEqual(recorded.done.returncode, 0, recorded.done.stdout[-1500:] + recorded.done.stderr)
+
+    def test_exactly_the_expected_roles_survive_until_they_end_themselves(self):
+        for _, ending, survivors, recorded in self.each():
+            for mode, expected in (("strict", survivors), ("baseline", SURVIVORS[ending])):
+                tree = recorded.tree(mode)
+                own = "exit" if ending == "parent-exits" else "step"
+                self.assertEqual({role: tree[role]["ended_by"] for role in ROLES}, {
+                    role: "self-expiry" if role in expected else own if role == "parent" else "step"
+                    for role in ROLES}, mode)
+                for role in ROLES:
+                    survived_ms = tree[role]["survived_ms"]
+                    self.assertTrue(2000 < survived_ms < 4300 if role in expected else survived_ms < 2000, tree[role])
+
+    def test_each_ending_has_its_own_verdict_and_it_is_that_of_the_rules(self):
+        for candidate, ending, survivors, recorded in self.each():
+            quiet = "grandchild" not in survivors  # the child has said all that it has to say
+            self.assertEqual(recorded.claim["endings"],
+                             [{"trial": ending, "ended": survivors == [], "quiet": quiet}])
+            reached = ["boundary.attempts", "boundary.traces"] if candidate == "open" else []
+            self.assertEqual(recorded.failing(), reached + ["cancel.ended"] * bool(survivors) +
+                             ["cancel.quiet"] * (not quiet))
+            self.assertEqual(recorded.claim["decision"], "NO-GO" if reached or survivors else "GO")
+
+    def test_verify_and_the_recorders_own_judge_say_the_same(self):
+        for _, _, _, recorded in self.each():
+            verified = run(BUILD / "bin" / "exhibit-verify", recorded.bundle)
+            self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+            again = run(BUILD / "bin" / "exhibit-replay", recorded.bundle)
+            self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_a_fourth_judge_says_the_same(self):
+        for candidate, ending, _, recorded in self.each():
+            if (candidate, ending) in [("open", "ignores-term"), ("landlock", "parent-exits"),
+                                       ("landlock-pidns", "parent-exits"), ("landlock-pidns", "cgroup-kill")]:
+                judged = run("/usr/bin/python3", "-B", INDEPENDENT, recorded.bundle)
+                self.assertEqual((judged.returncode, judged.stderr), (0, ""))
+
+    def test_nothing_is_left_of_any_of_them(self):
+        for _, _, _, recorded in self.each():
+            self.assertEqual(recorded.left, [])
+        for entry in pathlib.Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    self.assertNotIn(str(ROOT).encode(), (entry / "cmdline").read_bytes(), entry.name)
+                except OSError:
+                    pass
+
+
+class Refused(unittest.TestCase):
+    def test_a_step_by_cgroup_kill_is_refused_where_there_is_no_control_group(self):
+        plan = write(ROOT / "refused", "open", ["cgroup-kill"])
+        covered = "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\""
+        done = run("unshare", "-m", "sh", "-c", covered, "sh", BUILD / "bin" / "exhibit-record", "run", plan, "-o",
+                   ROOT / "refused" / "out.exhibit", "--work", ROOT / "refused" / "work")
+        if "unshare: " in done.stderr or "mount: " in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("plan.yaml:8: the trial `cgroup-kill` ends by cgroup.kill, and " + NO_GROUP, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertEqual([path.name for path in (ROOT / "refused").iterdir() if path.suffix == ".exhibit"], [])
+        self.assertEqual(list((ROOT / "refused" / "work").iterdir()), [])
+
+    def test_a_tree_with_nothing_left_to_say_is_refused(self):
+        plan = write(ROOT / "mute", "open", ["term-group"])
+        plan.write_text(plan.read_text().replace("rounds: 20", "rounds: 14"))
+        done = run(BUILD / "bin" / "exhibit-record", "run", plan, "-o", ROOT / "mute" / "out.exhibit")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("plan.yaml:8: the trial `term-group` says nothing any more 1300 ms after its start", done.stderr)
+
+
+RECORDED = {}
+if __name__ == "__main__":
+    try:
+        RECORDED = record_all()
+        unittest.main(argv=sys.argv[:1], verbosity=2)
+    finally:
+        shutil.rmtree(ROOT, ignore_errors=True)

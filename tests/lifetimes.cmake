@@ -1,0 +1,4 @@
+# Endings, each with candidates that end nobody and one that ends all. The fourth judge needs Debian's Python.
+add_test(NAME e2e.lifetimes
+    COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/lifetimes.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.lifetimes PROPERTIES TIMEOUT 180 LABELS e2e RUN_SERIAL ON)

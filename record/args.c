@@ -5,9 +5,13 @@
 
 const char args_help[] =
     "usage: exhibit-record run PLAN -o BUNDLE [--oracle FILE] [--work DIR] [--require go] [--snapshots]\n"
+    "       exhibit-record check PLAN [--oracle FILE] [--work DIR]\n"
     "\n"
-    "Runs the plan's commands and a hostile probe, each without and with the sandbox that the plan names, writes\n"
+    "run: runs the plan's commands and a hostile probe, each without and with the sandbox that the plan names, writes\n"
     "everything that is observed into BUNDLE, and judges it.\n"
+    "check: tries launcher, probe and cases once each and records nothing. Of what breaks it says what it printed, "
+    "and\n"
+    "(by strace) which paths and calls the sandbox refused, and the grant that would mend it.\n"
     "\n"
     "  -o, --output BUNDLE  where the evidence goes; must not exist yet (usually NAME.exhibit)\n"
     "      --oracle FILE    what must be shown, instead of the plan's own oracle\n"
@@ -17,7 +21,8 @@ const char args_help[] =
     "      --help           this text\n"
     "      --version        the version\n"
     "\n"
-    "exit: 0 measured to the end (GO or NO-GO), 2 wrong usage, plan or oracle (nothing was started), 3 INCOMPLETE,\n"
+    "exit: 0 measured to the end (GO or NO-GO), 1 check: something breaks, 2 wrong usage, plan or oracle (nothing was "
+    "started), 3 INCOMPLETE,\n"
     "      4 --require go and another decision, 5 could not (a system error)\n"
     "Plans are described in docs/PLAN.md, oracles in docs/ORACLE.md, the decision in docs/DECISION.md.\n";
 
@@ -76,12 +81,16 @@ int args_parse(int argc, char **argv, struct args *out, struct err *err)
     if (!args.help && !args.version) {
         if (optind == argc)
             return err_set(err, ERR_USAGE, "nothing to do; see --help");
-        if (strcmp(argv[optind], "run") != 0)
-            return err_set(err, ERR_USAGE, "unknown command %s: the command is run; see --help", argv[optind]);
+        args.check = strcmp(argv[optind], "check") == 0;
+        if (!args.check && strcmp(argv[optind], "run") != 0)
+            return err_set(err, ERR_USAGE, "unknown command %s: the commands are run and check; see --help",
+                           argv[optind]);
         if (optind + 2 != argc)
-            return err_set(err, ERR_USAGE, "run takes exactly one PLAN; see --help");
+            return err_set(err, ERR_USAGE, "%s takes exactly one PLAN; see --help", argv[optind]);
         args.plan = argv[optind + 1];
-        if (args.output == NULL)
+        if (args.check && (args.output != NULL || args.require_go || args.snapshots))
+            return err_set(err, ERR_USAGE, "check records nothing: leave out -o, --require and --snapshots");
+        if (!args.check && args.output == NULL)
             return err_set(err, ERR_USAGE, "where should the evidence go? Add -o BUNDLE");
     }
     *out = args;

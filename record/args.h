@@ -10,6 +10,7 @@
 struct args {
     bool help;
     bool version;
+    bool check; /* not a recording: try everything once */
     const char *plan;
     const char *oracle; /* NULL: the plan's, or the shipped default */
     const char *output;

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "formats/claim.h"
 #include "record/args.h"
+#include "record/check.h"
 #include "record/recording.h"
 
 #include <errno.h>
@@ -12,7 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATUS_DONE = 0, STATUS_USAGE = 2, STATUS_INCOMPLETE = 3, STATUS_OTHER_DECISION = 4, STATUS_SYSTEM = 5 };
+enum {
+    STATUS_DONE = 0,
+    STATUS_BREAKS = 1,
+    STATUS_USAGE = 2,
+    STATUS_INCOMPLETE = 3,
+    STATUS_OTHER_DECISION = 4,
+    STATUS_SYSTEM = 5
+};
 
 /* The folder of the running program. */
 static int program_dir_find(char out[PATH_MAX], struct err *err)
@@ -90,36 +98,74 @@ static int oracle_load(const struct args *args, const struct plan *plan, const c
     return oracle_hears_silence(out, plan, err);
 }
 
+/* What a command is about. Release with task_done, also after a failure. */
+struct task {
+    char program_dir[PATH_MAX];
+    struct plan plan;
+    struct oracle oracle;
+};
+
+static int task_read(const struct args *args, struct task *out, struct err *err)
+{
+    char candidates_dir[PATH_MAX + 64];
+
+    if (program_dir_find(out->program_dir, err) < 0)
+        return err->code;
+    (void)snprintf(candidates_dir, sizeof candidates_dir, "%s/../share/exhibit/candidates", out->program_dir);
+    if (plan_read(args->plan, candidates_dir, &out->plan, err) < 0)
+        return err->code == ERR_SYSTEM ? unreadable(err, "plan") : err->code;
+    return oracle_load(args, &out->plan, out->program_dir, &out->oracle, err);
+}
+
+static void task_done(struct task *task)
+{
+    oracle_done(&task->oracle);
+    plan_done(&task->plan);
+}
+
+/* Tries everything once. Returns the exit status. */
+static int check(const struct args *args, struct err *err)
+{
+    struct task task = {.program_dir = ""};
+    size_t broken = 0;
+    int code = task_read(args, &task, err);
+
+    if (code == 0)
+        code = check_make(&(struct check_request){.plan = &task.plan,
+                                                  .oracle = &task.oracle,
+                                                  .work_parent = args->work,
+                                                  .program_dir = task.program_dir,
+                                                  .out = stdout},
+                          &broken, err);
+    task_done(&task);
+    if (code == 0 && fflush(stdout) != 0)
+        code = err_set_errno(err, "standard output");
+    if (code == 0)
+        return broken == 0 ? STATUS_DONE : STATUS_BREAKS;
+    (void)fflush(stdout);
+    complain(err);
+    return code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;
+}
+
 /* Reads plan and oracle and makes the recording. */
 static int record(const struct args *args, Exhibit__Claim **out, bool *out_interrupted, struct err *err)
 {
-    char program_dir[PATH_MAX], candidates_dir[PATH_MAX + 64];
-    struct plan plan = {0};
-    struct oracle oracle = {0};
+    struct task task = {.program_dir = ""};
     bool terminal = isatty(STDERR_FILENO) == 1;
-    int code = program_dir_find(program_dir, err);
+    int code = task_read(args, &task, err);
 
-    if (code == 0) {
-        (void)snprintf(candidates_dir, sizeof candidates_dir, "%s/../share/exhibit/candidates", program_dir);
-        code = plan_read(args->plan, candidates_dir, &plan, err);
-        if (code == ERR_SYSTEM)
-            code = unreadable(err, "plan");
-    }
     if (code == 0)
-        code = oracle_load(args, &plan, program_dir, &oracle, err);
-    if (code == 0)
-        code = recording_make(&(struct recording_request){.plan = &plan,
-                                                          .oracle = &oracle,
+        code = recording_make(&(struct recording_request){.plan = &task.plan,
+                                                          .oracle = &task.oracle,
                                                           .output = args->output,
                                                           .work_parent = args->work,
-                                                          .program_dir = program_dir,
+                                                          .program_dir = task.program_dir,
                                                           .snapshots_only = args->snapshots,
                                                           .progress = terminal ? progress_print : NULL},
                               out, out_interrupted, err);
     if (terminal)
         (void)fprintf(stderr, "\r\033[K");
-    oracle_done(&oracle);
-    plan_done(&plan);
+    task_done(&task);
     return code;
 }
 
@@ -147,6 +193,8 @@ int main(int argc, char **argv)
         (void)fputs(args.help ? args_help : "exhibit-record " EXHIBIT_VERSION "\n", stdout);
         return fflush(stdout) == 0 ? STATUS_DONE : STATUS_SYSTEM;
     }
+    if (args.check)
+        return check(&args, &err);
     if (record(&args, &claim, &interrupted, &err) < 0) {
         complain(&err);
         return err.code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;

@@ -4,6 +4,7 @@
 #include "record/census.h"
 #include "record/proc.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,6 +36,16 @@ static void children_kill(void)
             if (census.items[i].parent == getpid())
                 child_kill(census.items[i].pid);
     census_done(&census);
+}
+
+int orphans_refuse(struct err *err)
+{
+    siginfo_t info;
+
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD)
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "it was executed by a process that has children already; start it as a child itself");
 }
 
 void orphans_end(void)

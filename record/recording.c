@@ -38,17 +38,6 @@ struct recording {
 
 /* ---- before anything is started ---- */
 
-/* Every child is taken for the subject's. One that came with an exec of this program would be, too, and be ended. */
-static int children_check(struct err *err)
-{
-    siginfo_t info;
-
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD)
-        return 0;
-    return err_set(err, ERR_USAGE,
-                   "it was executed by a process that has children already; start it as a child itself");
-}
-
 static int output_check(struct recording *recording, struct err *err)
 {
     const char *output = recording->request->output;
@@ -284,7 +273,7 @@ int recording_make(const struct recording_request *request, Exhibit__Claim **out
 
     if (recording == NULL)
         return err_set_errno(err, "memory for the recording");
-    if (children_check(err) < 0) {
+    if (orphans_refuse(err) < 0) {
         free(recording);
         return err->code;
     }

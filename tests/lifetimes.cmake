@@ -2,3 +2,9 @@
 add_test(NAME e2e.lifetimes
     COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/lifetimes.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 set_tests_properties(e2e.lifetimes PROPERTIES TIMEOUT 180 LABELS e2e RUN_SERIAL ON)
+
+# Records nothing, so that it may run beside others.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_test(NAME e2e.check
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/check.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.check PROPERTIES TIMEOUT 180 LABELS e2e)

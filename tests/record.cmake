@@ -2,6 +2,7 @@ exhibit_unit_test(proc exhibit_record)
 exhibit_unit_test(members exhibit_record)
 exhibit_unit_test(lineage exhibit_record)
 exhibit_unit_test(spawn exhibit_record)
+exhibit_unit_test(trace exhibit_record)
 
 add_executable(strip-claim e2e/strip_claim.c)
 target_link_libraries(strip-claim PRIVATE exhibit_formats exhibit_warnings)

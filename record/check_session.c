@@ -91,7 +91,7 @@ int check_open(struct check *check, const struct check_request *request, struct 
     check->oracle = session->oracle = request->oracle;
     check->out = request->out;
     session->plan = request->plan;
-    if (orphans_refuse(err) < 0 || preflight_check(request->plan, request->program_dir, err) < 0)
+    if (orphans_refuse(err) < 0 || preflight_check(request->plan, request->program_dir, request->work_parent, err) < 0)
         return err->code;
     if (policy_file != NULL && file_read_path(AT_FDCWD, policy_file, 0, LIMIT_YAML_BYTES, &policy, err) < 0)
         return err_wrap(err, "the policy");

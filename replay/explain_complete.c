@@ -196,6 +196,8 @@ void explain_controls(struct explaining *explaining)
 
 static void tell_spoken(struct explaining *explaining, const struct trial *trial, const struct run *run)
 {
+    explain_say_run(explaining, run, "what it was told to do, and so how long there was more to say");
+    explain_event(explaining, "the start of the run", run->event->seq);
     for (int role = 1; role < ROLE_ROOM; role++) {
         size_t count = run_row_count(run, role);
 

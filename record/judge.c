@@ -37,6 +37,17 @@ static void start_take(struct judge *judge, const Exhibit__RecordingStart *start
                 digest_from(start->binaries[i]->sha256.data, start->binaries[i]->sha256.len, &judge->probe);
 }
 
+static void stream_end_take(struct judge_run *run, const Exhibit__StreamEnd *end)
+{
+    if (end->stream >= JUDGE_STREAMS)
+        return;
+    run->stream_ended[end->stream] = true;
+    run->stream_cut[end->stream] = end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
+    run->stream_digest[end->stream] = digest_of("", 0);
+    if (end->content != NULL)
+        (void)digest_from(end->content->sha256.data, end->content->sha256.len, &run->stream_digest[end->stream]);
+}
+
 int judge_take(struct judge *judge, const Exhibit__Event *event, const void *payload, size_t payload_bytes,
                struct err *err)
 {
@@ -44,6 +55,10 @@ int judge_take(struct judge *judge, const Exhibit__Event *event, const void *pay
     int code;
 
     judge->event_count++;
+    if (judge->listing_run != 0 && event->run != judge->listing_run) {
+        judge_run_find(judge, judge->listing_run)->listed = true;
+        judge->listing_run = 0;
+    }
     /* Whatever comes after the end record takes this back. */
     judge->ended = event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_END &&
                    event->recording_end->event_count == judge->event_count;
@@ -56,10 +71,7 @@ int judge_take(struct judge *judge, const Exhibit__Event *event, const void *pay
     if (run != NULL && event->what_case == EXHIBIT__EVENT__WHAT_CHUNK)
         return judge_bytes_take(judge, run, event, payload, payload_bytes, err);
     if (run != NULL && event->what_case == EXHIBIT__EVENT__WHAT_STREAM_END) {
-        if (event->stream_end->stream >= JUDGE_STREAMS)
-            return 0;
-        run->stream_ended[event->stream_end->stream] = true;
-        run->stream_cut[event->stream_end->stream] = event->stream_end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
+        stream_end_take(run, event->stream_end);
         return 0;
     }
     code = judge_evidence_take(judge, run, event, payload, payload_bytes, err);

@@ -149,6 +149,7 @@ static int freeze_take(struct judge *judge, struct judge_run *run, const Exhibit
     if (freeze->moment == EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_AFTER && run != NULL && !run->has_frozen_after) {
         run->frozen_after = digest;
         run->has_frozen_after = true;
+        judge->listing_run = run->number;
     }
     if (freeze->moment < 1 || freeze->moment > EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_STRICT)
         return 0;

@@ -13,7 +13,7 @@ struct judge_verdict {
     const char *rule;
     bool holds;
     unsigned failures;
-    char detail[700];
+    char detail[2048];
     char evidence[JUDGE_TOLD_FAILURES][160];
     size_t evidence_count;
 };

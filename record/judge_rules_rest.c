@@ -7,16 +7,37 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A case of which a verdict hears. */
+struct checked {
+    struct judge_verdict *verdict;
+    const struct judge_run *run;
+};
+
+static void sentence_take(void *context, const char *sentence, uint64_t seq)
+{
+    const struct checked *checked = context;
+
+    judge_fail_at(checked->verdict, seq, "%s %s %u: %s", checked->run->name, judge_mode_text(checked->run->mode),
+                  checked->run->repeat, sentence);
+}
+
+static void case_check(struct judge_verdict *verdict, const struct judge_run *run, const struct oracle_case *expected)
+{
+    struct checked checked = {verdict, run};
+    struct judge_listener listener = {sentence_take, &checked};
+
+    (void)judge_case_is_met(run, expected, &listener);
+}
+
 void judge_rule_baseline(const struct judge *judge, struct judge_verdict *verdict)
 {
     for (size_t i = 0; i < judge->oracle->case_count; i++)
         for (uint32_t repeat = 1; repeat <= 2; repeat++) {
             const struct oracle_case *expected = &judge->oracle->cases[i];
             const struct judge_run *run = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_BASELINE, repeat);
-            char why[400] = "";
 
-            if (run != NULL && !judge_case_is_met(run, expected, why, sizeof why))
-                judge_fail(verdict, "", "%s baseline %u %s", expected->name, repeat, why);
+            if (run != NULL)
+                case_check(verdict, run, expected);
         }
 }
 
@@ -25,10 +46,9 @@ void judge_rule_contract(const struct judge *judge, struct judge_verdict *verdic
     for (size_t i = 0; i < judge->oracle->case_count; i++) {
         const struct oracle_case *expected = &judge->oracle->cases[i];
         const struct judge_run *run = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_STRICT, 1);
-        char why[400] = "";
 
-        if (run != NULL && !judge_case_is_met(run, expected, why, sizeof why))
-            judge_fail(verdict, "", "%s strict %s", expected->name, why);
+        if (run != NULL)
+            case_check(verdict, run, expected);
     }
 }
 
@@ -44,7 +64,8 @@ void judge_rule_archives(const struct judge *judge, struct judge_verdict *verdic
             char why[400] = "";
 
             if (!judge_archives_are_equal(&expected->archives[j], baseline, again, strict, why, sizeof why))
-                judge_fail(verdict, "", "%s: %s", expected->name, why);
+                judge_fail(verdict, "", "%s: oracle line %u: archive %.80s: %s", expected->name,
+                           expected->archives[j].line, expected->archives[j].path, why);
         }
     }
 }

@@ -267,6 +267,7 @@ static void run_exit_take(const struct judge *judge, struct judge_run *run, cons
         return;
     run->exited = true;
     run->exit_seq = event->seq;
+    run->exit_at_ns = event->at_ns;
     run->exit_how = run_exit->how_case;
     if (run->exit_how == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL)
         run->exit_value = run_exit->term_signal;
@@ -284,6 +285,10 @@ int judge_process_take(struct judge *judge, struct judge_run *run, const Exhibit
     switch (event->what_case) {
     case EXHIBIT__EVENT__WHAT_SPAWNED:
         run->spawned = true;
+        if (run->spawned_seq == 0) {
+            run->spawned_seq = event->seq;
+            run->spawned_at_ns = event->at_ns;
+        }
         return 0;
     case EXHIBIT__EVENT__WHAT_SPAWN_FAILED:
         run->spawn_failed = true;

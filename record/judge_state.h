@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JUDGE_ROLES 4              /* by Exhibit__Role; 0 is none */
-#define JUDGE_STREAMS 7            /* by Exhibit__StreamName */
-#define JUDGE_TARGETS 5            /* by Exhibit__TargetName */
-#define JUDGE_KEPT_BYTES 16777216u /* of a case's stream: matchers on a longer one do not hold */
+#define JUDGE_ROLES 4                               /* by Exhibit__Role; 0 is none */
+#define JUDGE_STREAMS 7                             /* by Exhibit__StreamName */
+#define JUDGE_TARGETS 5                             /* by Exhibit__TargetName */
+#define JUDGE_KEPT_BYTES LIMIT_MATCHED_STREAM_BYTES /* of a case's stream */
 
 enum judge_told_kind { JUDGE_TOLD_OK = 1, JUDGE_TOLD_ERRNO, JUDGE_TOLD_TIMEOUT, JUDGE_TOLD_SIGNAL };
 
@@ -155,12 +155,15 @@ struct judge_run {
 
     /* any run */
     bool spawned;
+    uint64_t spawned_seq; /* of the first such event; 0: none */
+    uint64_t spawned_at_ns;
     bool spawn_failed;
     bool exited;
     Exhibit__RunExit__HowCase exit_how;
     uint32_t exit_value; /* status or signal */
     bool watchdog;
     uint64_t exit_seq;
+    uint64_t exit_at_ns;
     bool all_gone;
     uint32_t remaining;
     uint64_t accepted_seq;               /* of the first connection; 0: none, as in the next three */
@@ -179,7 +182,9 @@ struct judge_run {
     uint64_t size_bytes[JUDGE_STREAMS];
     bool stream_ended[JUDGE_STREAMS];
     bool stream_cut[JUDGE_STREAMS]; /* its end says that more came than was kept */
-    Exhibit__Artifact **artifacts;  /* copies; owned */
+    struct digest stream_digest[JUDGE_STREAMS];
+    bool listed;                   /* what it left was listed to the end: another's event followed its last freeze */
+    Exhibit__Artifact **artifacts; /* copies; owned */
     size_t artifact_count;
     size_t artifact_room;
 };
@@ -211,6 +216,7 @@ struct judge {
     bool ended;           /* the event taken last is RecordingEnd, and its count is right */
     uint64_t lost_seq;    /* of the first loss outside of runs; 0: none */
     uint64_t dropped_seq; /* of the first drop counter that is not 0; 0: none */
+    uint32_t listing_run; /* frozen after its end, and nothing but its events came since; 0: none */
     bool targets_set;
     struct bytes canary_read; /* as set last */
     struct bytes canary_link;

@@ -82,7 +82,7 @@ static void a_run_without_an_observed_end_is_incomplete(void **state)
     (void)state;
     scene_remove(scene, scene_place(scene, run, SCENE(RUN_EXIT), 0));
     EXPECT(scene, "INCOMPLETE", {"complete.recording", "check baseline 1 has no observed end"},
-           {"complete.baseline", "check baseline 1 was not seen to end"},
+           {"complete.baseline", "check baseline 1: its end was not seen"},
            {"complete.cleanup", "check baseline: not all processes were gone"});
 }
 
@@ -217,8 +217,9 @@ static void a_case_that_fails_unconfined_is_incomplete(void **state)
 
         scene_event(scene, run, SCENE(RUN_EXIT), 0)->run_exit->exit_status = 3;
         EXPECT(scene, "INCOMPLETE",
-               {"complete.baseline", repeat == 1 ? "check baseline 1 ended with exit status 3"
-                                                 : "check baseline 2 ended with exit status 3"});
+               {"complete.baseline", repeat == 1
+                                         ? "check baseline 1: oracle line 7: exit: expected exit 0, seen exit 3"
+                                         : "check baseline 2: oracle line 7: exit: expected exit 0, seen exit 3"});
     }
 }
 

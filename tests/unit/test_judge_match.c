@@ -224,6 +224,8 @@ static void each_field_of_a_member_is_compared(void **state)
 {
     (void)state;
     for (int change = 0; change < 7; change++) {
+        static const char *const fields[] = {"", "type", "mode", "size", "content", "mtime", "number"};
+        char expected[64];
         struct scene *scene = scene_good_under(MEMBERS);
         Exhibit__ArchiveMember *member = artifact_of(scene, MODE(STRICT), 1)->members[0];
 
@@ -235,8 +237,10 @@ static void each_field_of_a_member_is_compared(void **state)
         member->path.data[0] = change == 6 ? 'c' : 'b';
         if (change == 0)
             EXPECT_GO(scene);
-        else
-            EXPECT(scene, "NO-GO", {"useful.archives", "member b differs"});
+        else {
+            (void)snprintf(expected, sizeof expected, "member \"b\" differs in its %s", fields[change]);
+            EXPECT(scene, "NO-GO", {"useful.archives", expected});
+        }
     }
 }
 
@@ -255,7 +259,7 @@ static void the_order_of_members_counts_only_for_equal_paths(void **state)
         members[0] = members[1];
         members[1] = first;
         if (same_path)
-            EXPECT(scene, "NO-GO", {"useful.archives", "member a differs"});
+            EXPECT(scene, "NO-GO", {"useful.archives", "member \"a\" differs"});
         else
             EXPECT_GO(scene);
     }
@@ -280,7 +284,7 @@ static void a_second_baseline_excuses_what_differs_by_itself(void **state)
         if (change == 0)
             EXPECT_GO(scene);
         else
-            EXPECT(scene, "NO-GO", {"useful.archives", change == 1 ? "member a differs" : "member b differs"});
+            EXPECT(scene, "NO-GO", {"useful.archives", change == 1 ? "member \"a\" differs" : "member \"b\" differs"});
     }
 }
 
@@ -296,7 +300,7 @@ static void a_member_in_one_baseline_alone_is_excused(void **state)
     scene = scene_good_under(MEMBERS); /* c is in the strict one alone */
     artifact_of(scene, MODE(BASELINE), 2)->members[0]->path.data[0] = 'd';
     artifact_of(scene, MODE(STRICT), 1)->members[0]->path.data[0] = 'c';
-    EXPECT(scene, "NO-GO", {"useful.archives", "member c differs"});
+    EXPECT(scene, "NO-GO", {"useful.archives", "member \"c\" differs"});
 }
 
 static void bytes_are_compared_where_the_oracle_says_so(void **state)
@@ -309,7 +313,8 @@ static void bytes_are_compared_where_the_oracle_says_so(void **state)
         if (change == 2) /* the baselines differ too */
             artifact_of(scene, MODE(BASELINE), 2)->sha256.data[0] ^= 2;
         if (change == 1)
-            EXPECT(scene, "NO-GO", {"useful.archives", "check: out.tar: not equal byte by byte"});
+            EXPECT(scene, "NO-GO",
+                   {"useful.archives", "check: oracle line 9: archive out.tar: not equal byte by byte"});
         else
             EXPECT_GO(scene);
     }
@@ -334,11 +339,13 @@ static void exactly_one_archive_is_needed_in_each_mode(void **state)
             artifact->path.data[2] = 'x';
         if (change == 4)
             artifact->kept = false;
-        EXPECT(scene, "NO-GO",
-               {"useful.archives", change == 0   ? "check: 1 files match o*.tar in the baseline and 2 in strict mode"
-                                   : change == 1 ? "check: 2 files match o*.tar in the baseline and 1 in strict mode"
-                                   : change == 2 ? "check: 1 files match o*.tar in the baseline and 0 in strict mode"
-                                                 : "check: o*.tar: not kept, no archive, or under different names"});
+        EXPECT(
+            scene, "NO-GO",
+            {"useful.archives",
+             change == 0   ? "check: oracle line 2: archive o*.tar: 1 files match in the baseline and 2 in strict mode"
+             : change == 1 ? "check: oracle line 2: archive o*.tar: 2 files match in the baseline and 1 in strict mode"
+             : change == 2 ? "check: oracle line 2: archive o*.tar: 1 files match in the baseline and 0 in strict mode"
+                           : "check: oracle line 2: archive o*.tar: not kept, no archive, or under different names"});
     }
 }
 

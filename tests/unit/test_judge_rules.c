@@ -241,11 +241,13 @@ static void a_case_that_fails_in_strict_mode_is_no_go(void **state)
 
     (void)state;
     scene_replace(scene, run, "ne\n", "xx\n");
-    EXPECT(scene, "NO-GO", {"useful.contract", "check strict stdout is not what the oracle's line 8 says (12 bytes)"});
+    EXPECT(scene, "NO-GO",
+           {"useful.contract", "check strict 1: oracle line 8: stdout contains: expected \"fine\", seen \"all is "
+                               "fixx?\", at none of the 12 bytes"});
 
     scene = scene_good();
     scene_event(scene, run, SCENE(RUN_EXIT), 0)->run_exit->watchdog = true;
-    EXPECT(scene, "NO-GO", {"useful.contract", "check strict overran and was ended by the watchdog"});
+    EXPECT(scene, "NO-GO", {"useful.contract", "check strict 1: it overran and was ended by the watchdog"});
 }
 
 static void archives_that_differ_are_no_go(void **state)
@@ -255,7 +257,7 @@ static void archives_that_differ_are_no_go(void **state)
 
     (void)state;
     scene_event(scene, run, SCENE(ARTIFACT), 0)->artifact->members[1]->mode = 0755;
-    EXPECT(scene, "NO-GO", {"useful.archives", "check: out.tar: member a differs"});
+    EXPECT(scene, "NO-GO", {"useful.archives", "check: oracle line 9: archive out.tar: member \"a\" differs"});
 }
 
 /* ---- cancel ---- */

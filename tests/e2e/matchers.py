@@ -332,6 +332,18 @@ class Matchers(unittest.TestCase):
                         self.assertIn(f"arch: oracle line 4: archive {pattern}: ", told["detail"])
                         self.assertRegex(told["detail"], rf"\b{member}\b")
 
+    def test_verify_marks_an_exception_as_wider_than_the_default(self):
+        oracle = LIGHT_PLACE.folder / "other.yaml"
+        for exception, told in (("", None), (", except: {mtime: true, paths: [x]}", "wider  .*without: mtime x")):
+            oracle.write_text(f"version: 1\ncases: [{{name: arch, archives: [{{path: same.tar{exception}}}]}}]\n")
+            out = hostile.run("exhibit-verify", LIGHT_PLACE.bundle, "--oracle", oracle).stdout
+            with self.subTest(exception):
+                self.assertIn("denied by", out)
+                if told:
+                    self.assertRegex(out, told)
+                else:
+                    self.assertNotIn("same.tar", out[out.index("denied by"):out.index("host identities")])
+
     def test_judges_agree_on_all_but_words(self):
         for name, wanted, _, _ in TABLE[::7]:
             first, *others = [claim for _, claim in claims(name, wanted)]

@@ -86,7 +86,8 @@ def odd_words(place):
 def places():
     leaves = {"leaves": (shell("sleep 300 & sleep 300 & sleep 0.2"), {"exit": 0}),
               "hydra": ({"command": [subject("hydra"), "1000"]}, {"exit": 0}),
-              "endless": (shell('[ "$STRICT" ] || exit 0; while :; do /bin/true; done', watchdog_ms=500), {"exit": 0})}
+              "endless": (shell('[ "$STRICT" ] || exit 0; while :; do for i in 1 2 3 4 5 6 7 8; do sleep 0.01 & done; '
+                                "wait; done", watchdog_ms=500), {"exit": 0})}
     signals = {"children": (shell("sleep 0.1 & wait; sleep 0.1 & sleep 0.2"), {"exit": 0})}
     return {
         "numbers": Place("numbers", leaves, TREE, FOR_TREE, STRICT),

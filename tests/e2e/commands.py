@@ -21,7 +21,11 @@ from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, PIECE, STRICT, Place, b64, claim_
 MIB = 1 << 20
 MODES = ("baseline", "strict")
 ODD = bytes(range(1, 256))
-SIGNALS = {"TERM": False, "KILL": False, "USR1": False, "PIPE": False, "SEGV": True, "ABRT": True, "XFSZ": True}
+CORES = ("QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "SEGV", "XCPU", "XFSZ", "SYS")
+# Each signal by which a process ends, with whether it leaves a core where it may; of the real-time ones first and last.
+SIGNALS = {item.name[3:].replace("IO", "POLL"): item.name[3:] in CORES for item in signal.Signals
+           if item not in (signal.SIGCHLD, signal.SIGCONT, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN,
+                           signal.SIGTTOU, signal.SIGURG, signal.SIGWINCH)}
 FLOOD = subject("flood")
 COUNTED = subprocess.run([subject("count_children")], capture_output=True, stdin=subprocess.DEVNULL,
                          restore_signals=True, check=True).stdout
@@ -35,8 +39,9 @@ def flood_digest(count):
 
 
 def places():
-    dies = {f"dies-of-{name.lower()}": (shell(f"ulimit -c unlimited; cd {{scratch}}; kill -{name} $$"),
-                                        {"signal": name}) for name in SIGNALS}
+    dies = {f"dies-of-{name.lower()}": (shell(f"ulimit -c unlimited; cd {{scratch}}; kill -{int(number)} $$"),
+                                        {"signal": name} if number < signal.SIGRTMIN else {"stdout": {"equals": ""}})
+            for name, number in ((name, getattr(signal, "SIG" + name)) for name in SIGNALS)}
     braced = ODD.replace(b"{", b"{{")
     odd = {"command": [subject("echo_bytes"), b64(braced), b64(b"\xff{{\xfe")], "environment": {"ODD": b64(braced)},
            "stdin": b64(bytes(range(256)) * 4)}
@@ -53,6 +58,7 @@ def places():
         "odd": (odd, {"exit": 0, "stdout": {"equals": b64(ODD + b"\0\xff{\xfe\0" + ODD + b"\0" +
                                                            bytes(range(256)) * 4)}}),
         "children": ({"command": [subject("count_children")]}, {"exit": 0, "stdout": {"equals": b64(COUNTED)}}),
+        "no-core": (shell("ulimit -c 0; cd {scratch}; kill -SEGV $$"), {"signal": "SEGV"}),
         **dies,
     }
     spoiled = {name: ({"command": [f"{hostile.ROOT}/{name}"]}, {"exit": code})
@@ -206,6 +212,12 @@ class Commands(unittest.TestCase):
                 how = FACTS.one("run_exit", (f"dies-of-{name.lower()}", mode))[1]
                 self.assertEqual((how.WhichOneof("how"), how.term_signal, how.core_dumped, how.watchdog),
                                  ("term_signal", getattr(signal, "SIG" + name), dumps, False))
+
+    def test_where_no_core_may_be_left_none_is_told(self):
+        to_a_program = pathlib.Path("/proc/sys/kernel/core_pattern").read_text().startswith("|")  # which has no limit
+        for mode in MODES:
+            how = FACTS.one("run_exit", ("no-core", mode))[1]
+            self.assertEqual((how.term_signal, how.core_dumped), (signal.SIGSEGV, to_a_program))
 
     def test_bytes_that_are_no_text_are_the_same_in_argv_environment_stdin_and_output(self):
         for mode in MODES:

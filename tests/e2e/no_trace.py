@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""The look for traces that ends script/test finds each kind of them: usage: no_trace.py BUILD SOURCE"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+
+
+def control_group():
+    """The group that this process is in, as a folder that can be written; None where the machine gives none."""
+    lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
+    points = [words[4] for words in lines if words[words.index("-") + 1] == "cgroup2"]
+    own = [line[3:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")]
+    folder = pathlib.Path(points[0] + own[0]) if points and own else None
+    return folder if folder and os.access(folder, os.W_OK) else None
+
+
+class NoTrace(unittest.TestCase):
+    def look(self, script, *, wait="0.3", before=()):
+        done = subprocess.run([*before, sys.executable, "-B", SOURCE / "tests" / "traces.py", "--wait", wait, BUILD,
+                               "/bin/sh", "-c", script], capture_output=True, text=True, timeout=30, check=False,
+                              stdin=subprocess.DEVNULL)
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout
+
+    def test_a_command_that_leaves_nothing_keeps_its_status(self):
+        for status in (0, 3):
+            self.assertEqual(self.look(f"exit {status}", wait="20"), (status, ""))
+
+    def test_what_goes_away_in_time_is_not_left(self):
+        folder = pathlib.Path(tempfile.gettempdir(), f"exhibit-brief{os.getpid()}")
+        self.assertEqual(self.look(f"mkdir {folder}; (sleep 0.5; rmdir {folder}) >/dev/null 2>&1 &", wait="20"), (0, ""))
+
+    def left(self, script, text, **more):
+        status, out = self.look(script, **more)
+        self.assertEqual(status, 1, out)
+        self.assertRegex(out, f"(?m)^left behind: {text}")
+        return out
+
+    @staticmethod
+    def ended(out):
+        """Ends the process that was told of, where that has not been done."""
+        try:
+            os.kill(int(re.search(r"process (\d+): ", out)[1]), signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def test_a_folder_that_is_left(self):
+        for place in ("/tmp", "/var/tmp"):
+            for name in ("exhibit-aB3dE6", "hostile-x_1y2z", "tmp.aB3dE6", "tmpab12_z"):
+                folder = pathlib.Path(place, f"{name}{os.getpid()}")
+                try:
+                    self.left(f"mkdir {folder}", f"folder: {folder}$")
+                finally:
+                    folder.rmdir()
+
+    def test_a_process_that_was_started_from_the_build_folder(self):
+        program = BUILD / "bin" / "storm"
+        out = self.left(f"{program} 1 >/dev/null; cp /usr/bin/sleep {BUILD}/left-sleep; "
+                        f"{BUILD}/left-sleep 30 >/dev/null 2>&1 &", f"process [0-9]+: {BUILD}/left-sleep 30 $")
+        self.ended(out)
+        (BUILD / "left-sleep").unlink()
+
+    def test_any_other_process_where_there_are_control_groups(self):
+        if not control_group():
+            self.skipTest("no control groups here")
+        self.ended(self.left("setsid sleep 31 >/dev/null 2>&1 &", "process [0-9]+: sleep 31 $"))
+
+    def test_a_control_group(self):
+        if not control_group():
+            self.skipTest("no control groups here")
+        name = "exhibit-0123456789abcdef-1"
+        self.left(f"mkdir {control_group()}/exhibit-tests-$PPID/{name}", f"control group: .*/{name}$")
+        self.assertEqual(list(control_group().glob(f"exhibit-tests-*/{name}")), [], "it is removed after that")
+
+    def test_a_mount(self):
+        if os.geteuid() != 0 or not shutil.which("unshare"):
+            self.skipTest("only root may mount")
+        with tempfile.TemporaryDirectory(prefix="exhibit-no-trace-") as folder:
+            self.left(f"mount -t tmpfs none {folder}", f"mount: {folder}$", before=["unshare", "-m"])
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)

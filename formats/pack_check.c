@@ -3,28 +3,36 @@
  */
 #include "base/bytes.h"
 #include "base/file.h"
-#include "formats/pack_reader.h"
+#include "formats/pack_check_block.h"
 
 #include <assert.h>
 #include <inttypes.h>
 
+/* Blocks on their way, and how many bytes of journals they may hold together (one journal alone may have them all). */
+#define RING (PACK_CHECK_WORKERS + 2)
+#define RING_JOURNAL_BYTES LIMIT_JOURNAL_BYTES
+
 /* How far the check has come in the content of one part. */
 struct part_check {
     uint32_t next_block;
-    uint64_t object_start;  /* in the part's content: where the object begins that no journal has listed yet */
-    uint32_t object_count;  /* listed by journals so far */
-    struct digest_run *run; /* what of that object lies in the blocks before */
+    uint64_t object_start; /* in the part's content: where the object begins that no journal has listed yet */
+    uint32_t object_count; /* listed by journals so far */
 };
 
 struct check {
     struct pack *pack;
-    uint64_t at; /* in the file: everything before is checked */
-    struct bytes journal;
+    uint64_t at; /* in the file: up to here the structure is checked */
     struct part_check parts[PACK_PART_COUNT];
+    struct block_checks *blocks;
+    struct block_check ring[RING]; /* `pending` of them from `oldest` on, around */
+    unsigned oldest, pending;
+    size_t pending_journal_bytes;
+    struct err fault; /* the first of a block's content */
 };
 
-/* Reads the journal at check->at and moves past it. The entries are in check->journal then. */
-static int read_journal(struct check *check, enum pack_part *out_part, struct frame_range *out_where, struct err *err)
+/* Reads the journal at check->at and moves past it. */
+static int read_journal(struct check *check, enum pack_part *out_part, struct bytes *out_entries,
+                        struct frame_range *out_where, struct err *err)
 {
     uint64_t room_bytes = check->pack->footer.index[0].frame.at - check->at;
     uint8_t head[PACK_JOURNAL_HEAD_BYTES];
@@ -41,13 +49,12 @@ static int read_journal(struct check *check, enum pack_part *out_part, struct fr
     if (code < 0)
         return code;
     size_bytes = (size_t)count * PACK_JOURNAL_ENTRY_BYTES;
-    check->journal.size_bytes = 0;
-    code = bytes_reserve(&check->journal, size_bytes, LIMIT_JOURNAL_BYTES, err);
+    code = bytes_reserve(out_entries, size_bytes, LIMIT_JOURNAL_BYTES, err);
     if (code == 0)
-        code = file_pread_all(check->pack->fd, check->journal.data, size_bytes, check->at + sizeof head, err);
+        code = file_pread_all(check->pack->fd, out_entries->data, size_bytes, check->at + sizeof head, err);
     if (code < 0)
         return code;
-    check->journal.size_bytes = size_bytes;
+    out_entries->size_bytes = size_bytes;
     *out_where = (struct frame_range){check->at, sizeof head + size_bytes};
     check->at += out_where->size_bytes;
     return 0;
@@ -65,19 +72,18 @@ static struct frame_range entry_range(struct frame_range journal, uint32_t numbe
 }
 
 /* Checks one entry of the journal at `where` against the index; the object has to end in the block. */
-static int check_entry(struct check *check, enum pack_part part, uint32_t number, struct frame_range where,
-                       struct layout_object *out, struct err *err)
+static int check_entry(const struct pack_index *index, const struct part_check *state, const struct bytes *entries,
+                       uint32_t number, struct frame_range where, struct err *err)
 {
-    const struct pack_index *index = &check->pack->index[pack_slot(part)];
-    const struct part_check *state = &check->parts[pack_slot(part)];
+    struct layout_object object;
     uint64_t block_start = index->starts[state->next_block], block_end = index->starts[state->next_block + 1], end;
     struct digest digest;
     uint64_t size_bytes;
 
     where = entry_range(where, number);
-    layout_journal_entry_take(check->journal.data + (size_t)number * PACK_JOURNAL_ENTRY_BYTES, &digest, &size_bytes);
-    if (!pack_index_find(index, &digest, out) || out->size_bytes != size_bytes || size_bytes == 0 ||
-        pack_index_start(index, out) != state->object_start)
+    layout_journal_entry_take(entries->data + (size_t)number * PACK_JOURNAL_ENTRY_BYTES, &digest, &size_bytes);
+    if (!pack_index_find(index, &digest, &object) || object.size_bytes != size_bytes || size_bytes == 0 ||
+        pack_index_start(index, &object) != state->object_start)
         return frame_fault(err, ERR_FORMAT, where,
                            "FORMAT 3.3: entry %" PRIu32 " of the journal is not what the index has at its place",
                            number);
@@ -88,107 +94,96 @@ static int check_entry(struct check *check, enum pack_part part, uint32_t number
     return 0;
 }
 
-/* The digest of an object that ends in the block whose content is given. */
-static struct digest entry_digest(struct part_check *state, const uint8_t *content, uint64_t block_start,
-                                  uint64_t size_bytes)
+/* Checks what a journal lists against the index, and moves past those objects. */
+static int check_journal(const struct pack_index *index, struct part_check *state, const struct bytes *entries,
+                         struct frame_range where, struct err *err)
 {
-    struct digest digest;
-
-    if (state->object_start >= block_start)
-        return digest_of(content + (state->object_start - block_start), (size_t)size_bytes);
-    digest_run_add(state->run, content, (size_t)(state->object_start + size_bytes - block_start));
-    digest = digest_run_now(state->run);
-    digest_run_reset(state->run);
-    return digest;
-}
-
-/* Checks what the block holds: objects that end in it, then the beginning of one that does not. */
-static int check_content(struct check *check, enum pack_part part, const uint8_t *content, struct frame_range journal,
-                         struct err *err)
-{
-    const struct pack_index *index = &check->pack->index[pack_slot(part)];
-    struct part_check *state = &check->parts[pack_slot(part)];
-    uint64_t block_start = index->starts[state->next_block], block_end = index->starts[state->next_block + 1], from;
-
-    for (uint32_t i = 0; i < check->journal.size_bytes / PACK_JOURNAL_ENTRY_BYTES; i++) {
-        struct layout_object object;
+    for (uint32_t i = 0; i < entries->size_bytes / PACK_JOURNAL_ENTRY_BYTES; i++) {
         struct digest digest;
-        int code = check_entry(check, part, i, journal, &object, err);
+        uint64_t size_bytes;
+        int code = check_entry(index, state, entries, i, where, err);
 
         if (code < 0)
             return code;
-        digest = entry_digest(state, content, block_start, object.size_bytes);
-        if (!digest_equal(&digest, &object.digest)) {
-            char digits[2 * DIGEST_BYTES + 1];
-
-            hex_encode(object.digest.bytes, DIGEST_BYTES, digits);
-            return frame_fault(err, ERR_MISMATCH, pack_index_block(index, state->next_block).frame,
-                               "FORMAT 4.8: object %s has other content", digits);
-        }
-        state->object_start += object.size_bytes;
+        layout_journal_entry_take(entries->data + (size_t)i * PACK_JOURNAL_ENTRY_BYTES, &digest, &size_bytes);
+        state->object_start += size_bytes;
         state->object_count++;
     }
-    from = state->object_start > block_start ? state->object_start : block_start;
-    digest_run_add(state->run, content + (from - block_start), (size_t)(block_end - from));
     return 0;
 }
 
-/*
- * What is wrong with a group whose block is: where its journal is not what the index has either, that comes first.
- * `err` says what is wrong with the block.
- */
-static int first_fault(struct check *check, enum pack_part part, struct frame_range journal, struct err *err)
+/* Waits for the oldest block. The first fault stays in check->fault. */
+static int settle_one(struct check *check)
 {
-    struct part_check *state = &check->parts[pack_slot(part)];
-    uint64_t before = state->object_start;
-    int code = 0;
+    struct block_check *block = &check->ring[check->oldest];
+    struct err fault;
 
-    for (uint32_t i = 0; code == 0 && i < check->journal.size_bytes / PACK_JOURNAL_ENTRY_BYTES; i++) {
-        struct layout_object object = {0};
-        struct err fault = {0};
-
-        code = check_entry(check, part, i, journal, &object, &fault);
-        if (code < 0)
-            *err = fault;
-        state->object_start += object.size_bytes;
-    }
-    state->object_start = before;
-    return err->code;
+    if (block_check_wait(block, &fault) < 0 && check->fault.code == ERR_OK)
+        check->fault = fault;
+    check->pending_journal_bytes -= block->entries.size_bytes;
+    bytes_done(&block->entries);
+    check->oldest = (check->oldest + 1) % RING;
+    check->pending--;
+    return check->fault.code;
 }
 
-/* Checks the group at check->at and moves past it. */
+/* Hands a block on to be checked beside. A fault of an older block is in check->fault then. */
+static int start_block(struct check *check, struct block_check *block)
+{
+    int code = 0;
+
+    while (code == 0 &&
+           (check->pending == RING ||
+            (check->pending > 0 && check->pending_journal_bytes + block->entries.size_bytes > RING_JOURNAL_BYTES)))
+        code = settle_one(check);
+    if (code < 0) {
+        bytes_done(&block->entries);
+        return code;
+    }
+    check->pending_journal_bytes += block->entries.size_bytes;
+    check->ring[(check->oldest + check->pending) % RING] = *block;
+    block_check_start(check->blocks, &check->ring[(check->oldest + check->pending++) % RING]);
+    return 0;
+}
+
+/* Checks the structure of the group at check->at and moves past it; its content is checked beside. */
 static int check_group(struct check *check, struct err *err)
 {
-    enum pack_part part;
+    struct block_check one = {0};
     struct frame_range journal = {0}, head;
     struct layout_block block;
     const struct pack_index *index;
     struct part_check *state;
-    const uint8_t *content;
-    int code = read_journal(check, &part, &journal, err);
+    int code = read_journal(check, &one.part, &one.entries, &journal, err);
 
     if (code < 0)
-        return code;
-    index = &check->pack->index[pack_slot(part)];
-    state = &check->parts[pack_slot(part)];
+        goto undo;
+    index = &check->pack->index[pack_slot(one.part)];
+    state = &check->parts[pack_slot(one.part)];
     head = (struct frame_range){journal.at, PACK_JOURNAL_HEAD_BYTES};
-    if (state->next_block == index->block_count)
-        return frame_fault(err, ERR_FORMAT, head, "FORMAT 1.2: a group that the index does not name");
+    if (state->next_block == index->block_count) {
+        code = frame_fault(err, ERR_FORMAT, head, "FORMAT 1.2: a group that the index does not name");
+        goto undo;
+    }
     block = pack_index_block(index, state->next_block);
-    if (block.frame.at != check->at)
-        return frame_fault(err, ERR_FORMAT, head,
+    if (block.frame.at != check->at) {
+        code = frame_fault(err, ERR_FORMAT, head,
                            "FORMAT 3.1: after the journal no block where the index has block %" PRIu32 " of part %d",
-                           state->next_block, (int)part);
-    code = pack_block_load(check->pack, part, state->next_block, &content, err);
-    if (code == ERR_FORMAT)
-        return first_fault(check, part, journal, err);
-    if (code == 0)
-        code = check_content(check, part, content, journal, err);
+                           state->next_block, (int)one.part);
+        goto undo;
+    }
+    one.number = state->next_block;
+    one.object_start = state->object_start;
+    code = check_journal(index, state, &one.entries, journal, err);
     if (code < 0)
-        return code;
+        goto undo;
     check->at += block.frame.size_bytes;
     state->next_block++;
-    return 0;
+    return start_block(check, &one);
+
+undo:
+    bytes_done(&one.entries);
+    return code;
 }
 
 /* Checks, after the last group, that nothing is left of a part. `place` is where its index is. */
@@ -217,7 +212,7 @@ static int check_end(const struct pack_index *index, const struct part_check *st
     return 0;
 }
 
-/* The body of pack_check, once everything is there. */
+/* The body of pack_check, once everything is there. The first fault in the order of the file is the one to tell. */
 static int check_all(struct check *check, struct err *err)
 {
     const struct layout_footer *footer = &check->pack->footer;
@@ -226,6 +221,12 @@ static int check_all(struct check *check, struct err *err)
     check->at = PACK_HEADER_BYTES;
     while (code == 0 && check->at < footer->index[0].frame.at)
         code = check_group(check, err);
+    while (check->pending > 0)
+        (void)settle_one(check);
+    if (check->fault.code != ERR_OK) {
+        *err = check->fault;
+        return err->code;
+    }
     for (size_t i = 0; code == 0 && i < PACK_PART_COUNT; i++)
         code = check_end(&check->pack->index[i], &check->parts[i], footer->index[i].frame, err);
     return code;
@@ -234,19 +235,14 @@ static int check_all(struct check *check, struct err *err)
 int pack_check(struct pack *pack, struct err *err)
 {
     struct check check = {.pack = pack};
-    int code = 0;
+    int code;
 
     assert(!pack->inputs_skipped);
-    for (size_t i = 0; i < PACK_PART_COUNT; i++) {
+    for (size_t i = 0; i < PACK_PART_COUNT; i++)
         pack->cache[i].filled = false; /* what is in the file now is checked, not what was */
-        check.parts[i].run = digest_run_new();
-        if (check.parts[i].run == NULL)
-            code = err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256");
-    }
+    code = block_checks_new(pack, &check.blocks, err);
     if (code == 0)
         code = check_all(&check, err);
-    for (size_t i = 0; i < PACK_PART_COUNT; i++)
-        digest_run_free(check.parts[i].run);
-    bytes_done(&check.journal);
+    block_checks_free(check.blocks);
     return code;
 }

@@ -187,19 +187,19 @@ static int block_cut(const struct pack *pack, struct frame_range frame, struct e
     return frame_fault(err, ERR_FORMAT, frame, "FORMAT 3.6: the file ends at %" PRIu64 ", within a block", size_bytes);
 }
 
-/* Fills the cache of a part, which has memory by now, with a block. */
-static int fill_cache(struct pack *pack, const struct layout_block *block, struct pack_cache *cache, struct err *err)
+int pack_block_decode(const struct pack *pack, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame,
+                      uint8_t *content, struct err *err)
 {
     struct digest digest;
-    int code = file_pread_all(pack->fd, pack->frame, (size_t)block->frame.size_bytes, block->frame.at, err);
+    int code = file_pread_all(pack->fd, frame, (size_t)block->frame.size_bytes, block->frame.at, err);
 
     if (code < 0)
         return code == ERR_FORMAT ? block_cut(pack, block->frame, err) : code;
-    digest = digest_of(pack->frame, (size_t)block->frame.size_bytes);
+    digest = digest_of(frame, (size_t)block->frame.size_bytes);
     if (!digest_equal(&digest, &block->digest))
         return frame_fault(err, ERR_FORMAT, block->frame,
                            "FORMAT 3.6: the block has not the digest that the index tells");
-    return frame_decode(pack->decoder, pack->frame, block->frame, cache->content, block->content_bytes, err);
+    return frame_decode(decoder, frame, block->frame, content, block->content_bytes, err);
 }
 
 int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, const uint8_t **out, struct err *err)
@@ -217,7 +217,7 @@ int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, con
         if (cache->content == NULL || pack->frame == NULL)
             return err_set_errno(err, "memory for a block");
         cache->filled = false;
-        code = fill_cache(pack, &block, cache, err);
+        code = pack_block_decode(pack, &block, pack->decoder, pack->frame, cache->content, err);
         if (code < 0)
             return code;
         cache->filled = true;

@@ -40,3 +40,10 @@ int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, con
  * that holds the place. ERR_SYSTEM.
  */
 int pack_moved_fault(struct pack *pack, uint64_t place, uint64_t at, struct err *err);
+
+/*
+ * Reads, checks and decodes a block with the caller's own means: `frame` has room for FRAME_BLOCK_MAX_BYTES, `content`
+ * for LIMIT_BLOCK_BYTES. May be called by several threads at once. Errors as pack_block_load.
+ */
+int pack_block_decode(const struct pack *pack, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame,
+                      uint8_t *content, struct err *err);

@@ -6,13 +6,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +64,31 @@ static int try_to_get_out(void)
     return 0;
 }
 
+static void *answer(void *context)
+{
+    return open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0 || errno != EACCES ? NULL : context;
+}
+
+/* A thread can be started, and is confined like whoever starts it; a process cannot, by any call or flags. */
+static int try_threads(void)
+{
+    struct {
+        uint64_t flags, unused[10];
+    } threadless = {0};
+    pthread_t thread;
+    void *said = NULL;
+
+    if (pthread_create(&thread, NULL, answer, &said) != 0)
+        return 1;
+    if (pthread_join(thread, &said) != 0 || said == NULL)
+        return 2;
+    if (syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) >= 0 || errno != EPERM)
+        return 3;
+    if (syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL, NULL, NULL, NULL) >= 0 || errno != EPERM)
+        return 4;
+    return syscall(SYS_clone3, &threadless, sizeof threadless) >= 0 || errno != ENOSYS ? 5 : 0;
+}
+
 static int try_to_read_archives_names(void)
 {
     return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0) == (locale_t)0;
@@ -81,6 +111,14 @@ static void nothing_can_be_opened_started_or_reached(void **state)
     assert_int_equal(confined(try_to_get_out, NULL), 0);
 }
 
+static void threads_can_be_started_and_processes_cannot(void **state)
+{
+    (void)state;
+    if (EXHIBIT_SANITIZED)
+        skip();
+    assert_int_equal(confined(try_threads, NULL), 0);
+}
+
 static void the_locale_of_archive_names_stays_at_hand(void **state)
 {
     (void)state;
@@ -99,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_can_be_opened_started_or_reached),
+        cmocka_unit_test(threads_can_be_started_and_processes_cannot),
         cmocka_unit_test(the_locale_of_archive_names_stays_at_hand),
         cmocka_unit_test(the_source_can_be_read_and_nothing_else),
     };

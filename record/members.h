@@ -17,6 +17,7 @@ struct member {
     uint64_t seen_at_ns;    /* when it became known */
     uint64_t looked_at_ns;  /* when its identity was read last; 0: never */
     uint64_t identity_hash; /* of what its identity was when last read; 0: unread */
+    bool threaded;          /* it had more than its first thread */
     bool seen_gone;         /* the last time it was looked at */
     bool exit_pending;      /* its first thread ended, others were still there */
     int wait_status;        /* where exit_pending */

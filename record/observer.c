@@ -20,8 +20,11 @@
 
 /* A process that is younger may be between fork and exec: it still shows its parent's argv, and would pass for it. */
 #define UNREAD_AFTER_NS 100000000ull
-#define SWEEP_EACH_NS 500000000ull /* how often members are looked at though no event said anything */
-#define SETTLE_MS 200              /* how long the last events may take */
+#define SWEEP_EACH_NS 500000000ull  /* how often members are looked at though no event said anything */
+#define STORM_WINDOW_NS 10000000ull /* more than STORM_EVENTS in so long are a storm */
+#define STORM_EVENTS 64
+#define STORM_PAUSE_NS 2000000
+#define SETTLE_MS 200 /* how long the last events may take */
 #define SETTLED_AFTER_NS 1000000000ull
 #define SETTLED_EACH_NS 200000000ull /* with snapshots: an exec of an old process is seen that late */
 
@@ -32,8 +35,11 @@ struct observer {
     struct loop_source source;
     char note[200];
     struct members members;
+    struct bytes fresh; /* the pids that became known since fresh_look */
     pid_t root;
     uint64_t swept_at_ns;
+    uint64_t window_at_ns; /* when the counting of window_events began */
+    unsigned window_events;
     uint64_t lost;
     void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns);
     void *context;
@@ -80,7 +86,8 @@ static int exit_take(struct observer *observer, struct member *member, int wait_
 {
     struct proc_stat stat;
 
-    if (proc_stat_read(member->pid, &stat) && stat.start_time == member->start_time && stat.thread_count > 1) {
+    if (member->threaded && proc_stat_read(member->pid, &stat) && stat.start_time == member->start_time &&
+        stat.thread_count > 1) {
         member->exit_pending = true; /* the first thread alone: the process is gone when the others are */
         member->wait_status = wait_status;
         return 0;
@@ -96,6 +103,7 @@ static int event_take(void *context, const struct process_event *event, struct e
     struct observer *observer = context;
     struct member *member;
 
+    observer->window_events++;
     if (observer->log.run == 0)
         return 0;
     if (event->kind == PROCESS_EVENT_FORK) {
@@ -103,13 +111,18 @@ static int event_take(void *context, const struct process_event *event, struct e
         if (members_find(&observer->members, event->parent_pid) == NULL && event->parent_pid != getpid())
             return 0;
         if (event->pid != observer->root &&
-            member_add(observer, event->pid, lineage_start_time(&observer->members, event->pid), err) < 0)
+            (member_add(observer, event->pid, 0, err) < 0 ||
+             bytes_add(&observer->fresh, &event->pid, sizeof event->pid, LIMIT_PROCESSES * sizeof event->pid, err) < 0))
             return err->code;
         return observer_put_fork(&observer->log, event->parent_pid, event->pid, err);
     }
     member = members_find(&observer->members, event->pid);
     if (member == NULL)
         return 0;
+    if (event->kind == PROCESS_EVENT_THREAD) {
+        member->threaded = true;
+        return 0;
+    }
     if (event->kind == PROCESS_EVENT_EXIT)
         return exit_take(observer, member, event->wait_status, err);
     if (observer_put_exec(&observer->log, event->pid, err) < 0)
@@ -117,12 +130,29 @@ static int event_take(void *context, const struct process_event *event, struct e
     return identity_look(observer, event->pid, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS, true, err);
 }
 
-static int events_ready(void *context, uint32_t ready, struct err *err)
+/*
+ * Reads when the processes started that became known and have not ended yet: in a storm that is hardly one of them, and
+ * to read each at once would slow the storm down.
+ */
+static void fresh_look(struct observer *observer)
 {
-    struct observer *observer = context;
+    for (size_t at = 0; at < observer->fresh.size_bytes; at += sizeof(pid_t)) {
+        struct member *member;
+        pid_t pid;
+
+        memcpy(&pid, observer->fresh.data + at, sizeof pid);
+        member = members_find(&observer->members, pid);
+        if (member != NULL && member->start_time == 0)
+            member->start_time = lineage_start_time(&observer->members, pid);
+    }
+    observer->fresh.size_bytes = 0;
+}
+
+/* Takes what events there are. */
+static int events_drain(struct observer *observer, struct err *err)
+{
     uint64_t lost;
 
-    (void)ready;
     if (process_events_read(observer->events, event_take, observer, &observer->lost, err) < 0)
         return err->code;
     if (observer->log.run == 0)
@@ -132,6 +162,26 @@ static int events_ready(void *context, uint32_t ready, struct err *err)
     lost = observer->lost;
     observer->lost = 0;
     return observer_put_lost(&observer->log, lost, err);
+}
+
+/*
+ * In a storm the events wait in the kernel for a moment, to be taken many at once: to be woken by each would take from
+ * the subject what it is measured with. An exec is looked at that much later then.
+ */
+static int events_ready(void *context, uint32_t ready, struct err *err)
+{
+    static const struct timespec pause = {.tv_nsec = STORM_PAUSE_NS};
+    struct observer *observer = context;
+    uint64_t now_ns = clock_now_ns();
+
+    (void)ready;
+    if (now_ns - observer->window_at_ns > STORM_WINDOW_NS) {
+        observer->window_at_ns = now_ns;
+        observer->window_events = 0;
+    }
+    if (observer->window_events > STORM_EVENTS)
+        (void)nanosleep(&pause, NULL);
+    return events_drain(observer, err);
 }
 
 /* ---- looking ---- */
@@ -225,17 +275,28 @@ int observer_tick(struct observer *observer, struct err *err)
     int code = 0;
 
     if (observer->log.run == 0)
-        return observer->events == NULL ? 0 : events_ready(observer, 0, err);
+        return observer->events == NULL ? 0 : events_drain(observer, err);
     if (observer->events == NULL)
         code = snapshot(observer, err);
-    else if (events_ready(observer, 0, err) < 0)
+    else if (events_drain(observer, err) < 0)
         return err->code;
-    else if (clock_now_ns() - observer->swept_at_ns > SWEEP_EACH_NS)
+    fresh_look(observer);
+    if (observer->events != NULL && code == 0 && clock_now_ns() - observer->swept_at_ns > SWEEP_EACH_NS)
         code = sweep(observer, false, err);
     if (code == 0)
         code = identities_look(observer, err);
     observer_reap(observer);
     return code;
+}
+
+/* Whether an event is still to come: a member is gone, and not one of which only the last threads were waited for. */
+static bool event_is_awaited(const struct observer *observer)
+{
+    for (size_t i = 0; i < observer->members.count; i++)
+        if (!observer->members.items[i].exit_pending &&
+            proc_is_gone(observer->members.items[i].pid, observer->members.items[i].start_time))
+            return true;
+    return false;
 }
 
 int observer_settle(struct observer *observer, struct err *err)
@@ -245,11 +306,12 @@ int observer_settle(struct observer *observer, struct err *err)
     if (observer_tick(observer, err) < 0)
         return err->code;
     for (int i = 0; observer->events != NULL && i < SETTLE_MS; i++) {
-        if (observer->members.count == observer_remaining(observer))
-            return 0;
+        if (!event_is_awaited(observer))
+            break;
         (void)nanosleep(&pause, NULL);
-        if (events_ready(observer, 0, err) < 0)
+        if (events_drain(observer, err) < 0)
             return err->code;
+        fresh_look(observer);
     }
     return sweep(observer, true, err);
 }
@@ -311,6 +373,7 @@ size_t observer_remaining(struct observer *observer)
 {
     size_t remaining = 0;
 
+    fresh_look(observer);
     for (size_t i = 0; i < observer->members.count; i++)
         remaining += !proc_is_gone(observer->members.items[i].pid, observer->members.items[i].start_time);
     return remaining;
@@ -318,6 +381,7 @@ size_t observer_remaining(struct observer *observer)
 
 void observer_kill(struct observer *observer)
 {
+    fresh_look(observer);
     for (size_t i = 0; i < observer->members.count; i++) {
         const struct member *member = &observer->members.items[i];
         AUTO_FD int fd = (int)syscall(SYS_pidfd_open, member->pid, 0u);
@@ -398,5 +462,6 @@ void observer_free(struct observer *observer)
     loop_remove(observer->loop, &observer->source);
     process_events_close(observer->events);
     members_done(&observer->members);
+    bytes_done(&observer->fresh);
     free(observer);
 }

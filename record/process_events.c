@@ -69,7 +69,7 @@ static uint64_t gap_count(struct process_events *events, uint32_t cpu, uint32_t 
     return missing;
 }
 
-/* Turns the kernel's form into ours. False: not an event that matters here (a thread's, another kind). */
+/* Turns the kernel's form into ours. False: not an event that matters here (a thread's end, another kind). */
 static bool event_translate(const struct proc_event *from, struct process_event *out)
 {
     *out = (struct process_event){0};
@@ -78,7 +78,9 @@ static bool event_translate(const struct proc_event *from, struct process_event 
         out->kind = PROCESS_EVENT_FORK;
         out->pid = from->event_data.fork.child_pid;
         out->parent_pid = from->event_data.fork.parent_tgid;
-        return from->event_data.fork.child_pid == from->event_data.fork.child_tgid;
+        if (from->event_data.fork.child_pid != from->event_data.fork.child_tgid)
+            *out = (struct process_event){.kind = PROCESS_EVENT_THREAD, .pid = from->event_data.fork.child_tgid};
+        return true;
     case PROC_EVENT_EXEC:
         out->kind = PROCESS_EVENT_EXEC;
         out->pid = from->event_data.exec.process_tgid;

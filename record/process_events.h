@@ -13,7 +13,8 @@
 enum process_event_kind {
     PROCESS_EVENT_FORK = 1,
     PROCESS_EVENT_EXEC,
-    PROCESS_EVENT_EXIT, /* of the process's first thread; others may live on */
+    PROCESS_EVENT_EXIT,   /* of the process's first thread; others may live on */
+    PROCESS_EVENT_THREAD, /* the process has one more thread than its first */
 };
 
 struct process_event {

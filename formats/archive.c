@@ -368,6 +368,16 @@ static int read_list(struct listing *listing, const void *from, size_t size_byte
     return drain_filters(listing, err);
 }
 
+void archive_zone_set(void)
+{
+    const char *zone = getenv("TZ");
+
+    if (zone != NULL && strcmp(zone, "UTC0") == 0)
+        return; /* the C library reads it at the first use; changing it again would race with other threads */
+    (void)setenv("TZ", "UTC0", 1);
+    tzset();
+}
+
 int archive_list_read(const void *from, size_t size_bytes, struct archive_list *out, struct err *err)
 {
     struct listing listing = {0};
@@ -376,9 +386,7 @@ int archive_list_read(const void *from, size_t size_bytes, struct archive_list *
     locale_t before = utf8 == (locale_t)0 ? (locale_t)0 : uselocale(utf8);
     int code;
 
-    /* Zip members carry local time, which libarchive reads by the zone of this process: one zone for every reader. */
-    (void)setenv("TZ", "UTC0", 1);
-    tzset();
+    archive_zone_set();
     code = read_list(&listing, from, size_bytes, err);
     if (listing.formats != NULL)
         archive_read_free(listing.formats);

@@ -20,6 +20,12 @@ struct archive_list {
 bool archive_name_is_known(const char *path, size_t size_bytes);
 
 /*
+ * Gives this process the time zone in which archives are read: zip members carry local time, and there is one zone for
+ * every reader. archive_list_read does it where it was not done; a program with threads does it before it starts them.
+ */
+void archive_zone_set(void);
+
+/*
  * Lists an archive held in memory (borrowed during the call). ERR_FORMAT: not an archive, or damaged. ERR_LIMIT: over
  * LIMIT_ARCHIVE_MEMBERS or LIMIT_ARCHIVE_CONTENT_BYTES, a path over LIMIT_PATH_BYTES, or paths of more than
  * LIMIT_EVENT_BYTES together (no event could hold them). ERR_SYSTEM: out of memory.

@@ -32,25 +32,18 @@ static int read_recorded_oracle(struct bundle *bundle, const struct digest *dige
 
     if (code == 0)
         code = oracle_parse("the recorded oracle", text.data == NULL ? "" : (const char *)text.data, text.size_bytes,
-                            &bundle->oracle, err);
+                            &bundle->recorded_oracle, err);
     if (code == ERR_USAGE)
         err->code = ERR_FORMAT;
     return code < 0 ? err->code : 0;
 }
 
-static int replay(struct bundle *bundle, int fd, const struct bytes *oracle_text, const char *oracle_file,
-                  struct err *err)
+static int replay(struct bundle *bundle, int fd, const struct oracle *oracle, struct err *err)
 {
-    struct judge_request request = {.oracle = &bundle->oracle};
+    struct judge_request request = {.oracle = bundle->oracle = oracle == NULL ? &bundle->recorded_oracle : oracle};
     const ProtobufCBinaryData *recorded;
-    int code = 0;
+    int code = pack_open_observations(fd, &bundle->pack, err);
 
-    /* The caller's own mistake first: it says nothing about the bundle. */
-    if (oracle_text != NULL)
-        code = oracle_parse(oracle_file, oracle_text->data == NULL ? "" : (const char *)oracle_text->data,
-                            oracle_text->size_bytes, &bundle->oracle, err);
-    if (code == 0)
-        code = pack_open(fd, &bundle->pack, err);
     if (code < 0)
         return code;
     bundle->source = source_of_pack(bundle->pack);
@@ -62,15 +55,14 @@ static int replay(struct bundle *bundle, int fd, const struct bytes *oracle_text
     recorded = &bundle->facts.tables.recording->oracle_sha256;
     if (!digest_from(recorded->data, recorded->len, &request.recorded_oracle))
         return err_set(err, ERR_FORMAT, "event 1: it names no oracle");
-    if (oracle_text == NULL)
+    if (oracle == NULL)
         code = read_recorded_oracle(bundle, &request.recorded_oracle, err);
     if (code == 0)
         code = judge_facts(&bundle->facts, &request, &bundle->claim, err);
     return code < 0 ? code : claim_read(bundle->pack, &bundle->recorded, err);
 }
 
-int bundle_replay(int fd, const struct bytes *oracle_text, const char *oracle_file, struct bundle **out,
-                  struct err *err)
+int bundle_replay(int fd, const struct oracle *oracle, struct bundle **out, struct err *err)
 {
     struct bundle *bundle = calloc(1, sizeof *bundle);
     int code;
@@ -78,7 +70,7 @@ int bundle_replay(int fd, const struct bytes *oracle_text, const char *oracle_fi
     *out = NULL;
     if (bundle == NULL)
         return err_set_errno(err, "memory for a bundle");
-    code = replay(bundle, fd, oracle_text, oracle_file, err);
+    code = replay(bundle, fd, oracle, err);
     if (code < 0)
         bundle_free(bundle);
     else
@@ -91,7 +83,7 @@ void bundle_free(struct bundle *bundle)
     if (bundle == NULL)
         return;
     facts_done(&bundle->facts);
-    oracle_done(&bundle->oracle);
+    oracle_done(&bundle->recorded_oracle);
     if (bundle->recorded != NULL)
         exhibit__claim__free_unpacked(bundle->recorded, NULL);
     pack_close(bundle->pack);

@@ -1,9 +1,11 @@
 /*
- * Landlock without a single rule, then a filter that answers EPERM to every system call that is not listed. An answer
- * instead of a kill: a library that asks for more than it needs goes on without.
+ * Landlock without a rule but for what is named, then a filter that answers EPERM to every system call that is not
+ * listed. An answer instead of a kill: a library that asks for more than it needs goes on without.
  */
 #include "replay/confine_self.h"
 
+#include "base/cleanup.h"
+#include "formats/archive.h"
 #include "formats/digest.h"
 
 #include <fcntl.h>
@@ -12,8 +14,8 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The kernel's struct as of ABI 6: headers are often older than the kernel. */
@@ -23,16 +25,38 @@ struct ruleset {
     uint64_t scopes;
 };
 
-/* Every right that the kernel's ABI knows is taken away. */
-static bool apply_landlock(void)
+/* The kernel's struct, which is packed. */
+struct beneath {
+    uint64_t files;
+    int32_t fd;
+} __attribute__((packed));
+
+enum { RIGHT_READ_FILE = 1 << 2, RIGHT_READ_DIR = 1 << 3 };
+
+/* Lets what is at a path, and beneath it, be read. */
+static void allow_path(int ruleset_fd, const char *path)
+{
+    enum { RULE_PATH_BENEATH = 1 };
+    AUTO_FD int fd = open(path, O_PATH | O_CLOEXEC);
+    struct beneath beneath = {.files = RIGHT_READ_FILE, .fd = fd};
+    struct stat state;
+
+    if (fd < 0 || fstat(fd, &state) < 0)
+        return;
+    if (S_ISDIR(state.st_mode))
+        beneath.files |= RIGHT_READ_DIR;
+    (void)syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &beneath, 0);
+}
+
+/* Every right that the kernel's ABI knows is taken away, but for reading what is named. */
+static bool apply_landlock(char *const *paths, size_t path_count)
 {
     enum { CREATE_VERSION = 1, ALL_PORTS = 3, ALL_SCOPES = 3 };
     static const uint64_t files[] = {0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff, 0xffff};
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_VERSION);
     struct ruleset ruleset = {.ports = ALL_PORTS, .scopes = ALL_SCOPES};
     size_t size_bytes = abi < 4 ? 8 : abi < 6 ? 16 : 24;
-    bool done;
-    int fd;
+    AUTO_FD int fd = -1;
 
     if (abi < 1)
         return false;
@@ -40,9 +64,9 @@ static bool apply_landlock(void)
     fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, size_bytes, 0);
     if (fd < 0)
         return false;
-    done = syscall(SYS_landlock_restrict_self, fd, 0) == 0;
-    (void)close(fd);
-    return done;
+    for (size_t i = 0; i < path_count; i++)
+        allow_path(fd, paths[i]);
+    return syscall(SYS_landlock_restrict_self, fd, 0) == 0;
 }
 
 /* Calls that are allowed whatever their arguments are. */
@@ -80,37 +104,58 @@ static int add_rules(scmp_filter_ctx filter)
     return code;
 }
 
-static bool apply_seccomp(void)
+/* Opening, where nothing can be made, changed or written by it. */
+static int add_reading(scmp_filter_ctx filter)
+{
+    enum { WRITING = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY) };
+
+    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, WRITING, 0));
+}
+
+static bool apply_seccomp(bool threads)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(1 /* EPERM */));
     bool done;
 
     if (filter == NULL)
         return false;
-    done = add_rules(filter) == 0 && seccomp_load(filter) == 0;
+    done = add_rules(filter) == 0;
+    if (threads)
+        done = done && add_reading(filter) == 0 && seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0;
+    done = done && seccomp_load(filter) == 0;
     seccomp_release(filter);
     return done;
 }
 
 /*
  * Libraries read files at their first use: libcrypto its configuration, libc the character set in which names of
- * archives are read, and the time zone. The character set stays loaded for good.
+ * archives are read, and the time zone: the one in which archives are read, so that no thread changes it later. The
+ * character set stays loaded for good.
  */
 static void warm_libraries(void)
 {
     (void)digest_of("", 0);
     (void)newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    tzset();
+    archive_zone_set();
+}
+
+void confine_files(char *const *paths, size_t path_count, struct confinement *out)
+{
+    *out = (struct confinement){0};
+    warm_libraries();
+    if (!EXHIBIT_SANITIZED && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+        out->landlock = apply_landlock(paths, path_count);
+}
+
+void confine_threads(struct confinement *out)
+{
+    if (!EXHIBIT_SANITIZED)
+        out->seccomp = apply_seccomp(true);
 }
 
 void confine_self(struct confinement *out)
 {
-    *out = (struct confinement){0};
-    if (EXHIBIT_SANITIZED)
-        return;
-    warm_libraries();
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return;
-    out->landlock = apply_landlock();
-    out->seccomp = apply_seccomp();
+    confine_files(NULL, 0, out);
+    if (!EXHIBIT_SANITIZED)
+        out->seccomp = apply_seccomp(false);
 }

@@ -85,7 +85,7 @@ static int tell_named(struct explaining *explaining, const char *name)
 
 int explain(struct bundle *bundle, const char *name, json_t **out, struct err *err)
 {
-    struct judge_request request = {.oracle = &bundle->oracle};
+    struct judge_request request = {.oracle = bundle->oracle};
     struct span first = tables_of_kind(&bundle->facts.tables, EXHIBIT__EVENT__WHAT_RECORDING_START);
     Exhibit__Receipt *receipt = NULL;
     struct judged judged;
@@ -147,7 +147,7 @@ void explain_list(const struct bundle *bundle, FILE *out)
         (void)fprintf(out, "/%s/%" PRIu32 "\n", result->mode, result->repeat);
     }
     (void)fputs("attempts (without the mode: baseline and strict):\n", out);
-    for (size_t i = 0; i < bundle->oracle.trial_count; i++)
+    for (size_t i = 0; i < bundle->oracle->trial_count; i++)
         for (int mode = EXHIBIT__MODE__MODE_BASELINE; mode <= EXHIBIT__MODE__MODE_CONTROL; mode++)
-            list_rows(bundle, &bundle->oracle.trials[i], (Exhibit__Mode)mode, out);
+            list_rows(bundle, &bundle->oracle->trials[i], (Exhibit__Mode)mode, out);
 }

@@ -3,60 +3,26 @@
  * process confines itself, and only then hostile bytes are read.
  */
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "formats/claim.h"
 #include "replay/args.h"
 #include "replay/bundle.h"
 #include "replay/confine_self.h"
 #include "replay/differ.h"
+#include "replay/exits.h"
 #include "replay/explain.h"
+#include "replay/many.h"
+#include "replay/outline.h"
+#include "replay/own_oracle.h"
+#include "replay/say.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum {
-    EXIT_DERIVED = 0,
-    EXIT_FALSE = 1,
-    EXIT_USAGE = 2,
-    EXIT_INCOMPLETE = 3,
-    EXIT_REQUIRED = 4,
-    EXIT_COULD_NOT = 5,
-};
-
-/* One line on stderr. Texts may hold names from a bundle: nothing of them may steer a terminal. */
-static void replay_say(const char *file, const char *text)
-{
-    (void)fputs("exhibit-replay: ", stderr);
-    if (file != NULL) {
-        text_print_escaped(stderr, file, strlen(file));
-        (void)fputs(": ", stderr);
-    }
-    text_print_escaped(stderr, text, strlen(text));
-    (void)fputc('\n', stderr);
-}
 
 static int replay_exit_code(enum err_code code)
 {
     if (code == ERR_USAGE)
         return EXIT_USAGE;
     return code == ERR_SYSTEM ? EXIT_COULD_NOT : EXIT_FALSE;
-}
-
-/* Opens the bundle; a FIFO or device must not make us wait. ERR_SYSTEM: cannot be opened, or is no regular file. */
-static int open_for_replay(const char *path, int *out_fd, struct err *err)
-{
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat state;
-
-    if (fd < 0 || fstat(fd, &state) < 0)
-        return err_set_errno(err, "cannot be opened");
-    if (!S_ISREG(state.st_mode))
-        return err_set(err, ERR_SYSTEM, "not a regular file");
-    *out_fd = take_fd(&fd);
-    return 0;
 }
 
 /* Confines the process, and says what the kernel does not offer. */
@@ -119,7 +85,7 @@ static bool print_derived(const struct args *args, const Exhibit__Claim *claim, 
         done = json != NULL && json_dumpf(json, stdout, JSON_INDENT(2)) == 0 && fputc('\n', stdout) != EOF;
         json_decref(json);
     } else if (explanation != NULL) {
-        explain_print(explanation, args->bundle, stdout);
+        explain_print(explanation, args->paths[0], stdout);
     } else {
         claim_print(claim, stdout);
     }
@@ -128,14 +94,14 @@ static bool print_derived(const struct args *args, const Exhibit__Claim *claim, 
 
 static int replay_report(const struct args *args, const struct bundle *bundle, json_t *explanation, struct err *err)
 {
-    int differs = compare_recorded(args->bundle, bundle, err);
+    int differs = compare_recorded(args->paths[0], bundle, err);
 
     if (!print_derived(args, bundle->claim, explanation)) {
         replay_say(NULL, "the claim could not be written to standard output");
         return EXIT_COULD_NOT;
     }
     if (differs < 0) {
-        replay_say(args->bundle, err->text);
+        replay_say(args->paths[0], err->text);
         return replay_exit_code(err->code);
     }
     if (differs > 0)
@@ -147,28 +113,29 @@ static int replay_report(const struct args *args, const struct bundle *bundle, j
 
 static int replay(const struct args *args, struct err *err)
 {
-    AUTO_BYTES struct bytes oracle = {0};
+    const struct oracle *oracle = NULL;
+    struct oracle room = {0};
+    AUTO_BYTES struct bytes text = {0};
     AUTO_FD int fd = -1;
     struct bundle *bundle = NULL;
     json_t *explanation = NULL;
-    int code = 0;
+    int code = own_oracle_read(args->oracle, &text);
 
-    if (args->oracle != NULL)
-        code = file_read_path(AT_FDCWD, args->oracle, 0, LIMIT_YAML_BYTES, &oracle, err);
-    if (code < 0) {
-        replay_say(args->oracle, err->text);
-        /* A wrong name is the caller's to mend; a file that does not come off the disk is not. */
-        return code == ERR_SYSTEM && err->sys_errno == EIO ? EXIT_COULD_NOT : EXIT_USAGE;
+    if (code != 0)
+        return code;
+    if (bundle_open(args->paths[0], &fd, err) < 0) {
+        replay_say(args->paths[0], err->text);
+        return EXIT_COULD_NOT;
     }
-    code = open_for_replay(args->bundle, &fd, err);
-    if (code == 0) {
-        confine_replay(args->bundle);
-        code = bundle_replay(fd, args->oracle == NULL ? NULL : &oracle, args->oracle, &bundle, err);
-    }
+    confine_replay(args->paths[0]);
+    code = own_oracle_parse(args->oracle, &text, &room, &oracle);
+    if (code != 0)
+        return code;
+    code = bundle_replay(fd, oracle, &bundle, err);
     if (code == 0 && args->explain != NULL)
         code = explain(bundle, args->explain, &explanation, err);
     if (code < 0) {
-        replay_say(code == ERR_USAGE ? NULL : args->bundle, err->text);
+        replay_say(code == ERR_USAGE ? NULL : args->paths[0], err->text);
         if (bundle != NULL && code == ERR_USAGE)
             explain_list(bundle, stderr);
         code = replay_exit_code(err->code);
@@ -177,6 +144,7 @@ static int replay(const struct args *args, struct err *err)
     }
     json_decref(explanation);
     bundle_free(bundle);
+    oracle_done(&room);
     return code;
 }
 
@@ -191,5 +159,7 @@ int main(int argc, char **argv)
     }
     if (args.help)
         return fputs(replay_args_help(), stdout) == EOF || fflush(stdout) != 0 ? EXIT_COULD_NOT : EXIT_DERIVED;
-    return replay(&args, &err);
+    if (args.version)
+        return puts("exhibit-replay " EXHIBIT_VERSION) == EOF || fflush(stdout) != 0 ? EXIT_COULD_NOT : EXIT_DERIVED;
+    return many_are_asked(&args) ? many_replay(&args) : replay(&args, &err);
 }

@@ -88,6 +88,12 @@ class NotOurs(unittest.TestCase):
     def test_an_empty_file_is_refuted(self):
         self.each(b"", 1, "FORMAT 2.1", "0 bytes")
 
+    def test_of_what_is_no_bundle_verify_says_no_more_than_that(self):
+        done = ask_of("exhibit-verify", b"no bundle at all, but long enough for a header\n")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
+        self.assertIn("refuted: the container: malformed: FORMAT 1.3", done.stdout)
+
     def test_a_text_is_refuted(self):
         self.each(b"This is a text of more than 24 bytes.\n" * 20, 1, "FORMAT 1.3", "no header", "(bytes 0 to 7)")
 
@@ -106,7 +112,7 @@ class NotOurs(unittest.TestCase):
         fifo = PLACE / "fifo"
         os.mkfifo(fifo)
         for judge in JUDGES:
-            for path in (fifo, PLACE, "/dev/null", "/dev/zero"):
+            for path in (fifo, "/dev/null", "/dev/zero", *([PLACE] if judge == "exhibit-verify" else [])):
                 with self.subTest(f"{judge} {path}"):
                     done = ask(judge, path)
                     self.assertEqual(done.returncode, 5, done.stderr)
@@ -155,7 +161,7 @@ class Damaged(unittest.TestCase):
     def test_replay_refuses_a_flip_in_all_that_it_reads_and_is_not_misled_by_one_elsewhere(self):
         content, claim = GOOD.read_bytes(), ask("exhibit-replay", GOOD, "--json").stdout
         for name, start, size in parts(content):
-            read = name not in ("journal", "block of part 2")
+            read = name not in ("journal", "block of part 2", "inputs index")
             for at in (start, start + size // 2, start + size - 1):
                 with self.subTest(f"{name} {at - start}"):
                     done = ask_of("exhibit-replay", put(content, at, "B", content[at] ^ 0x80), "--json")
@@ -191,18 +197,39 @@ class Usage(unittest.TestCase):
         (PLACE / "bad.yaml").write_text("version: 1\ncolour: red\n")
         for judge in JUDGES:
             self.refused(judge)
-            self.refused(judge, GOOD, GOOD, says="one bundle")
-            self.refused(judge, GOOD, "--colour", says="unknown option")
+            self.refused(judge, GOOD, "--colour", says="unknown option --colour; see --help")
             self.refused(judge, GOOD, "--require", "maybe", says="go")
             self.refused(judge, GOOD, "--oracle", says="value")
-            self.refused(judge, GOOD, "--oracle", PLACE / "bad.yaml", says="bad.yaml:2: an oracle has no key `colour`")
+            self.refused(judge, GOOD, "--oracle", PLACE / "bad.yaml",
+                         says=f"{judge}: {PLACE / 'bad.yaml'}:2: an oracle has no key `colour`")
 
     def test_an_oracle_that_is_not_there_is_wrong_usage_for_each_program(self):
         for judge in JUDGES:
-            self.refused(judge, GOOD, "--oracle", PLACE / "none.yaml", says="No such file")
+            self.refused(judge, GOOD, "--oracle", PLACE / "none.yaml",
+                         says=f"{judge}: open {PLACE / 'none.yaml'}: No such file")
             self.refused(judge, GOOD, "--oracle", PLACE, says="not a regular file")
 
+    def test_a_value_may_follow_an_equals_sign(self):
+        for judge in JUDGES:
+            self.assertEqual(ask(judge, GOOD, f"--oracle={PLACE / 'oracle.yaml'}").returncode, 0)
+            self.refused(judge, GOOD, f"--oracle={PLACE / 'none.yaml'}", says="No such file")
+            self.refused(judge, GOOD, "--json=7", says="--json")
+
+    def test_each_program_tells_its_version(self):
+        for judge in JUDGES:
+            done = ask(judge, "--version")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertRegex(done.stdout, rf"^{judge} [0-9]+\.[0-9]+\.[0-9]+\n$")
+
+    def test_wrong_values_of_replay(self):
+        (PLACE / "no-bundles").mkdir()
+        self.refused("exhibit-replay", PLACE / "no-bundles", says="no *.exhibit is beneath this folder")
+        for value in ("", "0", "65", "-1", "2x"):
+            self.refused("exhibit-replay", GOOD, "-j", value, says="-j takes a number from 1 to 64")
+        self.refused("exhibit-replay", GOOD, "--table=html", says="--table is text, markdown or json")
+
     def test_wrong_values_of_verify(self):
+        self.refused("exhibit-verify", GOOD, GOOD, says="one bundle")
         for option in ("--sha256", "--expect-policy"):
             for value in ("", "00", "g" * 64, "A" * 64, "0" * 65):
                 self.refused("exhibit-verify", GOOD, option, value, says="64 lower-case hexadecimal digits")
@@ -239,7 +266,7 @@ class CouldNot(unittest.TestCase):
                     failed += 1
                     self.assertEqual(done.returncode, 5, done.stderr)
                     self.assertIn("Input/output error", done.stderr)
-            self.assertGreater(failed, 5)
+            self.assertGreaterEqual(failed, 5)
 
     @unittest.skipIf(SANITIZED, "the sanitizers have their own allocations")
     def test_no_allocation_that_fails_is_told_as_a_fault_of_the_bundle_or_crashes(self):

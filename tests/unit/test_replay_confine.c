@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -125,9 +127,119 @@ static void a_confined_process_can_do_nothing_but_read_and_print(void **state)
     assert_int_equal(close(file_fd), 0);
 }
 
+static char named_folder[] = "/tmp/exhibit-replay.XXXXXX";
+static char named_file[64];
+
+static bool what_is_named_opens_for_reading(void)
+{
+    int fd = open(named_file, O_RDONLY | O_CLOEXEC);
+
+    return fd >= 0 && close(fd) == 0;
+}
+
+static bool writing_is_refused(void)
+{
+    static const int forms[] = {O_WRONLY, O_RDWR, O_RDONLY | O_TRUNC, O_RDONLY | O_CREAT, O_RDONLY | O_APPEND};
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (open(named_file, forms[i] | O_CLOEXEC, 0600) >= 0 || errno != EPERM)
+            return false;
+    return open(named_folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600) < 0 && errno == EPERM;
+}
+
+static void *do_nothing(void *context)
+{
+    return context;
+}
+
+static bool thread_is_refused(void)
+{
+    pthread_t thread;
+
+    return pthread_create(&thread, NULL, do_nothing, NULL) != 0;
+}
+
+/* A thread that was started before the second step, and tries something after it. */
+struct trying {
+    pthread_barrier_t started, confined;
+    bool (*check)(void);
+    bool holds;
+};
+
+static void *try_confined(void *context)
+{
+    struct trying *trying = context;
+
+    (void)pthread_barrier_wait(&trying->started);
+    (void)pthread_barrier_wait(&trying->confined);
+    trying->holds = trying->check();
+    return NULL;
+}
+
+/* Whether `check` holds in each thread of a child that confined itself in two steps. */
+static bool holds_in_threads(bool (*check)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct trying trying = {.check = check};
+        char *const paths[] = {named_folder, (char *)"/no/such/path"};
+        struct confinement done;
+        pthread_t thread;
+        bool holds;
+
+        if (pthread_barrier_init(&trying.started, NULL, 2) != 0 || pthread_barrier_init(&trying.confined, NULL, 2) != 0)
+            _exit(2);
+        confine_files(paths, 2, &done);
+        if (pthread_create(&thread, NULL, try_confined, &trying) != 0)
+            _exit(3);
+        (void)pthread_barrier_wait(&trying.started);
+        confine_threads(&done);
+        (void)pthread_barrier_wait(&trying.confined);
+        holds = pthread_join(thread, NULL) == 0 && trying.holds && check();
+        _exit(!(done.seccomp && holds));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void threads_can_open_what_is_named_and_do_no_more_than_that(void **state)
+{
+    int fd;
+
+    (void)state;
+    if (EXHIBIT_SANITIZED)
+        skip();
+    assert_non_null(mkdtemp(named_folder));
+    (void)snprintf(named_file, sizeof named_file, "%s/a.exhibit", named_folder);
+    fd = open(named_file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    file_fd = fd;
+    assert_int_equal(write(fd, "x", 1), 1);
+    assert_true(holds_in_threads(what_is_named_opens_for_reading));
+    assert_true(holds_in_threads(writing_is_refused));
+    assert_true(holds_in_threads(thread_is_refused));
+    assert_true(holds_in_threads(reading_goes_on));
+    assert_true(holds_in_threads(open_is_refused));
+    assert_true(holds_in_threads(create_is_refused));
+    assert_true(holds_in_threads(write_elsewhere_is_refused));
+    assert_true(holds_in_threads(socket_is_refused));
+    assert_true(holds_in_threads(fork_is_refused));
+    assert_true(holds_in_threads(exec_is_refused));
+    assert_true(holds_in_threads(ptrace_is_refused));
+    assert_true(holds_in_threads(kill_is_refused));
+    assert_true(holds_in_threads(code_is_refused));
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(named_file), 0);
+    assert_int_equal(rmdir(named_folder), 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_can_open_what_is_named_and_do_no_more_than_that),
         cmocka_unit_test(a_confined_process_can_do_nothing_but_read_and_print),
     };
 

@@ -114,7 +114,7 @@ static void write_claimed(const char *name, void (*change)(Exhibit__Claim *claim
     write_bundle("first", NULL);
     (void)snprintf(path, sizeof path, "%s/first", folder);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (bundle_replay(fd, NULL, NULL, &bundle, &err) < 0)
+    if (bundle_replay(fd, NULL, &bundle, &err) < 0)
         fail_msg("%s", err.text);
     claim = *bundle->claim;
     if (change != NULL)
@@ -262,7 +262,6 @@ static void wrong_usage_is_told_apart(void **state)
     assert_int_equal(run("bundle --html"), 2);
     expect_complaint("unknown option --html");
     assert_int_equal(run("bundle --require nogo"), 2);
-    assert_int_equal(run("bundle other"), 2);
     assert_int_equal(run("bundle --oracle"), 2);
     expect_complaint("--oracle needs a value");
     assert_int_equal(run("bundle --oracle broken"), 2);
@@ -278,8 +277,9 @@ static void could_not_read_says_nothing_about_the_bundle(void **state)
     write_bundle("bundle", NULL);
     assert_int_equal(run("missing"), 5);
     expect_complaint("exhibit-replay: missing: cannot be opened: No such file");
-    assert_int_equal(run("."), 5);
+    assert_int_equal(run("/dev/null"), 5);
     expect_complaint("not a regular file");
+    assert_int_equal(run("bundle missing"), 5);
     assert_int_equal(run("bundle --oracle missing"), 2); /* the caller can mend that */
     assert_int_equal(run_shell("bundle >/dev/full 2>&1"), 5);
     assert_int_equal(run_shell("bundle --json >/dev/full 2>&1"), 5);

@@ -150,8 +150,9 @@ int oracle_hears_silence(const struct oracle *oracle, const struct plan *plan, s
 const struct oracle_denial *oracle_denial_of(const struct oracle *oracle, const char *effect);
 
 /*
- * Gives a line for each denial list, bound, permission and exception of an archive, through `line` (text borrowed
- * during the call); `wider` is whether it is wider than the shipped default.
+ * Gives a line for each denial list, bound, permission and exception of an archive, and for the effects and roles that
+ * are required, through `line` (text borrowed during the call); `wider` is whether it is wider than the shipped
+ * default.
  */
 void oracle_describe(const struct oracle *oracle, void (*line)(void *context, const char *text, bool wider),
                      void *context);

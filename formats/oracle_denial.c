@@ -159,6 +159,51 @@ static void exceptions_text(const struct oracle_case *one, const struct oracle_a
             *at = '?';
 }
 
+/* Adds a word to a list; false where it is not wanted. */
+static bool add_word(char *text, size_t size_bytes, const char *word, bool wanted)
+{
+    size_t used = strlen(text);
+
+    if (wanted)
+        (void)snprintf(text + used, size_bytes - used, " %s", word);
+    return wanted;
+}
+
+static bool effect_is_required(const struct oracle *oracle, const char *effect)
+{
+    for (size_t i = 0; i < oracle->trial_count; i++)
+        for (size_t j = 0; j < oracle->trials[i].effect_count; j++)
+            if (strcmp(oracle->trials[i].effects[j], effect) == 0)
+                return true;
+    return false;
+}
+
+static bool role_is_required(const struct oracle *oracle, size_t role)
+{
+    for (size_t i = 0; i < oracle->trial_count; i++)
+        if (oracle->trials[i].roles[role])
+            return true;
+    return false;
+}
+
+/* "effects that must have been tried: read tcp": the default wants every effect, and every role. */
+static void describe_required(const struct oracle *oracle, void (*line)(void *context, const char *text, bool wider),
+                              void *context)
+{
+    static const char *const roles[] = {NULL, "parent", "child", "grandchild"};
+    char text[256] = "effects that must have been tried:";
+    bool all = true;
+
+    for (size_t i = 0; effect_names[i] != NULL; i++)
+        all &= add_word(text, sizeof text, effect_names[i], effect_is_required(oracle, effect_names[i]));
+    line(context, text, !all);
+    (void)snprintf(text, sizeof text, "roles that must have been there:");
+    all = true;
+    for (size_t i = 1; i < sizeof roles / sizeof *roles; i++)
+        all &= add_word(text, sizeof text, roles[i], role_is_required(oracle, i));
+    line(context, text, !all);
+}
+
 void oracle_describe(const struct oracle *oracle, void (*line)(void *context, const char *text, bool wider),
                      void *context)
 {
@@ -183,6 +228,7 @@ void oracle_describe(const struct oracle *oracle, void (*line)(void *context, co
     (void)snprintf(text, sizeof text, "host identities of roles: %s",
                    oracle->identities_required ? "required" : "optional");
     line(context, text, !oracle->identities_required);
+    describe_required(oracle, line, context);
     for (size_t i = 0; i < oracle->case_count; i++)
         for (size_t j = 0; j < oracle->cases[i].archive_count; j++) {
             const struct oracle_archive *archive = &oracle->cases[i].archives[j];

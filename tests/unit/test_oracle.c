@@ -416,7 +416,9 @@ static void what_is_wider_than_shipped_is_marked(void **state)
                                    "udp diverted: allowed\n"
                                    "! every role ended within 3000 ms of the last step\n"
                                    "quiet 0 ms after the last step\n"
-                                   "! host identities of roles: optional\n");
+                                   "! host identities of roles: optional\n"
+                                   "! effects that must have been tried: read tcp\n"
+                                   "! roles that must have been there: parent grandchild\n");
     oracle_describe(&shipped, take_line, &quiet);
     assert_null(strchr(quiet.text, '!'));
     oracle_describe(&none, take_line, &fewer);

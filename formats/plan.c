@@ -121,10 +121,6 @@ void plan_done(struct plan *plan)
     }
     for (size_t i = 0; i < plan->pin_count; i++)
         free(plan->pins[i].path);
-    for (size_t i = 0; i < plan->binary_count; i++) {
-        free(plan->binaries[i].name);
-        free(plan->binaries[i].path);
-    }
     for (size_t i = 0; i < plan->case_count; i++)
         case_done(&plan->cases[i]);
     for (size_t i = 0; i < plan->trial_count; i++) {
@@ -133,13 +129,15 @@ void plan_done(struct plan *plan)
     }
     free(plan->inputs);
     free(plan->pins);
-    free(plan->binaries);
+    plan_programs_free(plan->binaries, plan->binary_count);
     free(plan->cases);
     free(plan->trials);
     plan_environment_free(plan->environment, plan->environment_count);
     plan_texts_free(plan->candidate.argv.items, plan->candidate.argv.count);
     plan_texts_free(plan->candidate.version.items, plan->candidate.version.count);
+    plan_programs_free(plan->candidate.programs, plan->candidate.program_count);
     free(plan->candidate.name);
+    free(plan->candidate.folder);
     free(plan->candidate.argv_file);
     free(plan->candidate.policy_file);
     free(plan->file);

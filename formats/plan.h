@@ -41,6 +41,7 @@ struct plan_binary {
     unsigned line;
     char *name;
     char *path; /* absolute */
+    char *get;  /* how to get it where it is missing; NULL: the plan's own, of which we know nothing */
 };
 
 struct plan_case {
@@ -83,11 +84,14 @@ struct plan {
     char *oracle_file; /* absolute; NULL: the shipped default */
     struct {
         char *name;
+        char *folder;    /* absolute, resolved: of its own; NULL: it is written in the plan */
         char *argv_file; /* where argv stands, for messages: the plan, or the candidate's own file */
         unsigned argv_line;
-        struct text_list argv;    /* holds "{command}" exactly once as an item of its own */
-        char *policy_file;        /* absolute; NULL: none */
-        struct text_list version; /* a command that prints the version; may be empty */
+        struct text_list argv;        /* holds "{command}" exactly once as an item of its own */
+        char *policy_file;            /* absolute; NULL: none */
+        struct text_list version;     /* a command that prints the version; may be empty */
+        struct plan_binary *programs; /* that it cannot do without, beside the launcher */
+        size_t program_count;
     } candidate;
     char *workspace; /* absolute folder; NULL: an empty one */
     struct plan_variable *environment;

@@ -66,15 +66,19 @@ static int pin_read(const struct yaml_node *node, struct plan_pin *out, struct e
     return 0;
 }
 
-static int binary_read(const struct yaml_node *node, struct plan_binary *out, struct err *err)
+/* `is_program`: the candidate's, which says how to get it. */
+static int binary_read(const struct yaml_node *node, bool is_program, struct plan_binary *out, struct err *err)
 {
     static const char *const known[] = {"name", "path", NULL};
+    static const char *const known_of_program[] = {"name", "path", "get", NULL};
     static const char *const reserved[] = {"exhibit-record", "exhibit-probe", "exhibit-confine", "launcher"};
-    const struct yaml_node *name, *path;
+    const char *what = is_program ? "a program" : "a binary";
+    const struct yaml_node *name, *path, *get;
 
-    if (yaml_check_map(node, "a binary", known, err) < 0 || yaml_need(node, "a binary", "name", &name, err) < 0 ||
-        yaml_need(node, "a binary", "path", &path, err) < 0 || plan_name_read(name, &out->name, err) < 0 ||
-        plan_name_check_fresh(node, "binary", err) < 0)
+    if (yaml_check_map(node, what, is_program ? known_of_program : known, err) < 0 ||
+        yaml_need(node, what, "name", &name, err) < 0 || yaml_need(node, what, "path", &path, err) < 0 ||
+        plan_name_read(name, &out->name, err) < 0 || plan_name_check_fresh(node, what + 2, err) < 0 ||
+        (is_program && (yaml_need(node, what, "get", &get, err) < 0 || yaml_text_copy(get, &out->get, err) < 0)))
         return err->code;
     for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
         if (strcmp(out->name, reserved[i]) == 0)
@@ -168,9 +172,29 @@ int plan_binaries_read(struct plan_reader *reader, const struct yaml_node *node,
     if (list_begin(node, LIMIT_PINS, sizeof *plan->binaries, &plan->binaries, err) < 0)
         return err->code;
     for (const struct yaml_node *item = node == NULL ? NULL : node->first; item != NULL; item = item->next)
-        if (binary_read(item, &plan->binaries[plan->binary_count++], err) < 0)
+        if (binary_read(item, false, &plan->binaries[plan->binary_count++], err) < 0)
             return err->code;
     return 0;
+}
+
+int plan_programs_read(const struct yaml_node *node, struct plan_binary **out, size_t *out_count, struct err *err)
+{
+    if (list_begin(node, LIMIT_PINS, sizeof **out, out, err) < 0)
+        return err->code;
+    for (const struct yaml_node *item = node == NULL ? NULL : node->first; item != NULL; item = item->next)
+        if (binary_read(item, true, &(*out)[(*out_count)++], err) < 0)
+            return err->code;
+    return 0;
+}
+
+void plan_programs_free(struct plan_binary *programs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(programs[i].name);
+        free(programs[i].path);
+        free(programs[i].get);
+    }
+    free(programs);
 }
 
 int plan_cases_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err)

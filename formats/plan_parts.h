@@ -11,6 +11,7 @@ struct plan_reader {
     struct plan *plan;
     const char *candidates_dir; /* NULL: the plan was recorded, nothing outside of it is opened */
     bool has_policy;            /* {policy} stands for something; set by plan_candidate_read */
+    bool has_folder;            /* and {candidate} */
 };
 
 /* ---- top-level keys: `node` is NULL where the key is absent ---- */
@@ -21,6 +22,15 @@ int plan_candidate_read(struct plan_reader *reader, const struct yaml_node *node
 int plan_inputs_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
 int plan_pins_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
 int plan_binaries_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
+/*
+ * The programs that a candidate names: a list of {name, path, get}. `out` (NULL and 0 before) is owned by the caller,
+ * as far as it was filled after a failure too: free with plan_programs_free.
+ */
+int plan_programs_read(const struct yaml_node *node, struct plan_binary **out, size_t *out_count, struct err *err);
+
+/* Releases programs, or binaries. NULL is harmless. */
+void plan_programs_free(struct plan_binary *programs, size_t count);
+
 int plan_cases_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
 
 /* The trials; bootstrap and tree with all their defaults where there is no such key. */
@@ -60,6 +70,9 @@ int plan_placeholders_check(const struct plan_reader *reader, const struct yaml_
  * folder. Owned by the caller. Where `folder` is NULL (a recorded plan) only the text is checked, *out stays NULL.
  */
 int plan_path_read(const struct yaml_node *node, const char *folder, char **out, struct err *err);
+
+/* The same, but symbolic links may lead anywhere within `root` (absolute, resolved; it holds `folder`). */
+int plan_path_within(const struct yaml_node *node, const char *folder, const char *root, char **out, struct err *err);
 
 /* A node's text as an absolute path; nothing is opened. A copy, owned by the caller. */
 int plan_path_absolute(const struct yaml_node *node, char **out, struct err *err);

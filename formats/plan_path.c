@@ -44,6 +44,11 @@ static bool is_within(const char *path, const char *folder)
 
 int plan_path_read(const struct yaml_node *node, const char *folder, char **out, struct err *err)
 {
+    return plan_path_within(node, folder, folder, out, err);
+}
+
+int plan_path_within(const struct yaml_node *node, const char *folder, const char *root, char **out, struct err *err)
+{
     AUTO_FREE char *joined = NULL, *resolved = NULL;
     const char *text;
 
@@ -65,7 +70,7 @@ int plan_path_read(const struct yaml_node *node, const char *folder, char **out,
         return err_set_errno(err, "memory for a path");
     if (resolved == NULL)
         return yaml_fault(node, err, "`%.64s`: %s: %s; name what is there", node->key, joined, strerror(errno));
-    if (!is_within(resolved, folder))
+    if (!is_within(resolved, root))
         return yaml_fault(node, err, "`%.64s` leaves its folder through a symbolic link, to %s; copy it into %s",
                           node->key, resolved, folder);
     *out = take_ptr(&resolved);

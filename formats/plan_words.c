@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const placeholders[] = {"{workspace}", "{scratch}", "{home}", "{tools}", "{policy}"};
+static const char *const placeholders[] = {"{workspace}", "{scratch}", "{home}", "{tools}", "{policy}", "{candidate}"};
 enum { PLACEHOLDER_COUNT = sizeof placeholders / sizeof placeholders[0] };
 
 /* A node's bytes as a text without NUL, owned by the caller. */
@@ -49,10 +49,12 @@ int plan_placeholders_check(const struct plan_reader *reader, const struct yaml_
         if (size_bytes == 0)
             return yaml_fault(node, err,
                               "unknown placeholder at \"%.32s\"; write {workspace}, {scratch}, {home}, "
-                              "{tools} or {policy}, or {{ for a brace",
+                              "{tools}, {policy} or {candidate}, or {{ for a brace",
                               text);
         if (strncmp(text, "{policy}", 8) == 0 && !reader->has_policy)
             return yaml_fault(node, err, "{policy} without a policy; give the candidate one, or remove it");
+        if (strncmp(text, "{candidate}", 11) == 0 && !reader->has_folder)
+            return yaml_fault(node, err, "{candidate} without a folder of candidates; write the path itself");
         text += size_bytes;
     }
     return 0;
@@ -90,7 +92,7 @@ int plan_words_read(const struct plan_reader *reader, const struct yaml_node *no
         if (i == 0 && !is_command && out->items[0][0] != '/' && placeholder_at(out->items[0]) == 0)
             return yaml_fault(item, err,
                               "`%s` begins with a program that is not absolute; write its whole path, or "
-                              "one in {workspace} or {tools}",
+                              "one in {workspace}, {tools} or {candidate}",
                               node->key);
     }
     if (form == PLAN_WORDS_LAUNCHER && command_count != 1)

@@ -45,6 +45,9 @@ static int binaries_gather(struct session *session, const char *program_dir, str
                        argv.items[0]);
     if (argv.count > 0 && binary_add(out, "launcher", argv.items[0], err) < 0)
         return err_wrap(err, "the candidate's launcher");
+    for (size_t i = 0; i < plan->candidate.program_count; i++)
+        if (binary_add(out, plan->candidate.programs[i].name, plan->candidate.programs[i].path, err) < 0)
+            return err->code;
     for (size_t i = 0; i < plan->binary_count; i++)
         if (binary_add(out, plan->binaries[i].name, plan->binaries[i].path, err) < 0)
             return err->code;

@@ -46,11 +46,8 @@ static const char *placeholder_value(const struct session *session, const char *
     const struct {
         const char *name;
         const char *value;
-    } known[] = {{"workspace", session->workspace},
-                 {"scratch", session->scratch},
-                 {"home", session->home},
-                 {"tools", session->tools},
-                 {"policy", session->policy}};
+    } known[] = {{"workspace", session->workspace}, {"scratch", session->scratch}, {"home", session->home},
+                 {"tools", session->tools},         {"policy", session->policy},   {"candidate", session->candidate}};
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strlen(known[i].name) == size_bytes && memcmp(known[i].name, name, size_bytes) == 0)

@@ -18,9 +18,8 @@ void text_list_done(struct text_list *list);
 #define AUTO_TEXT_LIST __attribute__((cleanup(text_list_done)))
 
 /*
- * Expands {workspace} {scratch} {home} {tools} {policy} in each item and puts `command` (NULL: none) in place of an
- * item
- * "{command}"; "{{" is a brace. ERR_USAGE: an unknown placeholder; ERR_LIMIT: more than LIMIT_WORDS_BYTES (plans are
+ * Expands {workspace} {scratch} {home} {tools} {policy} {candidate} in each item and puts `command` (NULL: none) in
+ * place of an item "{command}"; "{{" is a brace. ERR_USAGE: an unknown placeholder; ERR_LIMIT: more than LIMIT_WORDS_BYTES (plans are
  * checked for both before anything is started). `out` is empty before.
  */
 int expand_argv(const struct session *session, const struct text_list *template, const struct text_list *command,

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "record/tree.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -49,7 +50,9 @@ static int paths_fill(struct session *session, bool has_policy, struct err *err)
     if (path_join(session->workspace, session->work, "box/workspace", err) < 0 ||
         path_join(session->scratch, session->work, "box/scratch", err) < 0 ||
         path_join(session->home, session->work, "box/scratch/home", err) < 0 ||
-        path_join(session->tools, session->work, "box/tools", err) < 0)
+        path_join(session->tools, session->work, "box/tools", err) < 0 ||
+        (session->plan->candidate.folder != NULL &&
+         path_join(session->candidate, session->work, "box/candidate", err) < 0))
         return err->code;
     return has_policy ? path_join(session->policy, session->work, "box/policy", err) : 0;
 }
@@ -60,6 +63,32 @@ static int folders_make(const struct session *session, struct err *err)
     if (folder_make(session->work, "source", 0755, err) < 0 || folder_make(session->work, "box", 0755, err) < 0 ||
         folder_make(session->work, "box/tools", 0755, err) < 0)
         return err->code;
+    return 0;
+}
+
+/* The files of the candidate's folder, read through links; folders in it are not for the launcher. */
+static int candidate_copy(struct session *session, struct err *err)
+{
+    const char *folder = session->plan->candidate.folder;
+    AUTO_DIR DIR *dir = opendir(folder);
+    const struct dirent *entry;
+
+    if (dir == NULL)
+        return err_set_errno(err, "open %s", folder);
+    if (folder_make(session->work, "box/candidate", 0755, err) < 0)
+        return err->code;
+    while ((entry = readdir(dir)) != NULL) {
+        AUTO_BYTES struct bytes content = {0};
+        char to[PATH_MAX];
+        struct stat seen;
+
+        if (fstatat(dirfd(dir), entry->d_name, &seen, 0) < 0 || !S_ISREG(seen.st_mode))
+            continue;
+        if (path_join(to, session->candidate, entry->d_name, err) < 0 ||
+            file_read_path(dirfd(dir), entry->d_name, 0, TOOL_MAX_BYTES, &content, err) < 0 ||
+            file_create(AT_FDCWD, to, seen.st_mode & 0755, content.data, content.size_bytes, err) < 0)
+            return err->code;
+    }
     return 0;
 }
 
@@ -95,7 +124,8 @@ int layout_make(struct session *session, const char *parent, const char *program
     if (chmod(session->work, 0755) < 0) /* a launcher may run the command as another user */
         return err_set_errno(err, "chmod %s", session->work);
     if (folders_make(session, err) < 0 || tool_copy(session, program_dir, "exhibit-probe", err) < 0 ||
-        tool_copy(session, program_dir, "exhibit-confine", err) < 0)
+        tool_copy(session, program_dir, "exhibit-confine", err) < 0 ||
+        (session->plan->candidate.folder != NULL && candidate_copy(session, err) < 0))
         return err->code;
     if (policy == NULL)
         return 0;

@@ -2,7 +2,7 @@
  * The work folder of a recording: where everything runs in copies, at the same paths in every mode.
  *
  *   WORK/source     an empty workspace, where the plan has none
- *   WORK/box/workspace, scratch (home, tmp and run in it), tools, policy
+ *   WORK/box/workspace, scratch (home, tmp and run in it), tools, policy, candidate
  *   WORK/targets    made by record/targets.c, outside of what any policy grants
  */
 #pragma once
@@ -20,8 +20,8 @@ int layout_foresee(struct session *session, const char *parent, bool has_policy,
 
 /*
  * Makes a fresh work folder in `parent` (absolute; NULL: /var/tmp), with the tools (the toolkit's probe and
- * exhibit-confine, copied from `program_dir`) and the policy bytes (NULL: none), and fills session->work and the paths
- * below it. ERR_USAGE: `parent` is no folder that can be written. ERR_SYSTEM.
+ * exhibit-confine, copied from `program_dir`) the policy bytes (NULL: none) and the files of the candidate's folder,
+ * and fills session->work and the paths below it. ERR_USAGE: `parent` is no folder that can be written. ERR_SYSTEM.
  */
 int layout_make(struct session *session, const char *parent, const char *program_dir, const struct bytes *policy,
                 struct err *err);

@@ -40,7 +40,7 @@ static int pins_check(const struct plan *plan, struct err *err)
 
 static int launcher_check(const struct plan *plan, const char *program_dir, struct err *err)
 {
-    static const char tools[] = "{tools}/", workspace[] = "{workspace}/";
+    static const char tools[] = "{tools}/", workspace[] = "{workspace}/", candidate[] = "{candidate}/";
     const char *word = plan->candidate.argv.items[0], *why;
     char path[PATH_MAX] = "";
 
@@ -48,6 +48,8 @@ static int launcher_check(const struct plan *plan, const char *program_dir, stru
         (void)snprintf(path, sizeof path, "%s/%s", program_dir, word + sizeof tools - 1);
     else if (strncmp(word, workspace, sizeof workspace - 1) == 0 && plan->workspace != NULL)
         (void)snprintf(path, sizeof path, "%s/%s", plan->workspace, word + sizeof workspace - 1);
+    else if (strncmp(word, candidate, sizeof candidate - 1) == 0 && plan->candidate.folder != NULL)
+        (void)snprintf(path, sizeof path, "%s/%s", plan->candidate.folder, word + sizeof candidate - 1);
     else
         (void)snprintf(path, sizeof path, "%s", word);
     why = fault_of(path, true);
@@ -98,6 +100,20 @@ static int words_check(const struct plan *plan, const char *work_parent, struct 
     return 0;
 }
 
+static int programs_check(const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < plan->candidate.program_count; i++) {
+        const struct plan_binary *program = &plan->candidate.programs[i];
+        const char *why = fault_of(program->path, true);
+
+        if (why != NULL)
+            return err_set(err, ERR_USAGE, "%s:%u: the candidate %s needs %s: %s; to get it: %s",
+                           plan->candidate.argv_file, program->line, plan->candidate.name, program->path, why,
+                           program->get);
+    }
+    return 0;
+}
+
 int preflight_check(const struct plan *plan, const char *program_dir, const char *work_parent, struct err *err)
 {
     if (pins_check(plan, err) < 0)
@@ -109,7 +125,7 @@ int preflight_check(const struct plan *plan, const char *program_dir, const char
             return err_set(err, ERR_USAGE, "%s:%u: binary %s, %s: %s; install it, or name one that is there",
                            plan->file, plan->binaries[i].line, plan->binaries[i].name, plan->binaries[i].path, why);
     }
-    if (launcher_check(plan, program_dir, err) < 0)
+    if (programs_check(plan, err) < 0 || launcher_check(plan, program_dir, err) < 0)
         return err->code;
     return words_check(plan, work_parent, err);
 }

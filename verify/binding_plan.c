@@ -11,7 +11,7 @@
 /* The size of the placeholder at `at`, or 0. */
 static size_t binding_placeholder(const char *at)
 {
-    static const char *const known[] = {"{workspace}", "{scratch}", "{home}", "{tools}", "{policy}"};
+    static const char *const known[] = {"{workspace}", "{scratch}", "{home}", "{tools}", "{policy}", "{candidate}"};
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strncmp(at, known[i], strlen(known[i])) == 0)

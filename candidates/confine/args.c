@@ -38,6 +38,10 @@ static int take_option(char **argv, int *at, struct args *args, struct err *err)
         args->pid_namespace = true;
         return 0;
     }
+    if (strcmp(option, "--grants") == 0 || strcmp(option, "--mounts") == 0) {
+        *(option[2] == 'g' ? &args->grants : &args->mounts) = true;
+        return 0;
+    }
     if (strcmp(option, "--policy") != 0 && strcmp(option, "--set") != 0)
         return err_set(err, ERR_USAGE, "unknown option '%s'", option);
     value = option_value(argv, at);
@@ -71,9 +75,11 @@ int args_parse(int argc, char **argv, struct args *out, struct err *err)
     }
     if (args.policy_file == NULL)
         return err_set(err, ERR_USAGE, "--policy FILE is missing");
-    if (at + 1 >= argc)
+    if ((args.grants || args.mounts) && at < argc)
+        return err_set(err, ERR_USAGE, "--grants and --mounts run no command");
+    if (!args.grants && !args.mounts && at + 1 >= argc)
         return err_set(err, ERR_USAGE, "expected `-- COMMAND ARG...` at the end");
-    args.command = argv + at + 1;
+    args.command = at + 1 >= argc ? NULL : argv + at + 1;
     *out = args;
     return 0;
 }

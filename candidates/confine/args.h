@@ -22,10 +22,12 @@ struct args {
     bool help;
     bool version;
     bool pid_namespace;
+    bool grants; /* print them, run nothing: there is no command then */
+    bool mounts; /* the same, as what a tool that mounts needs of them */
     const char *policy_file;
     struct setting settings[SETTINGS_MAX];
     size_t setting_count;
-    char **command; /* NULL-terminated, at least one item */
+    char **command; /* NULL-terminated, at least one item; NULL with the two */
 };
 
 /* Parses. ERR_USAGE says what is wrong; out is then unset. After --help or --version nothing else is looked at. */

@@ -23,6 +23,7 @@
 
 static const char usage[] =
     "usage: exhibit-confine --policy FILE [--set NAME=VALUE]... [--pid-namespace] -- COMMAND ARG...\n"
+    "       exhibit-confine --policy FILE [--set NAME=VALUE]... {--grants | --mounts}\n"
     "       exhibit-confine --version\n"
     "\n"
     "Runs COMMAND so that it reaches only the files that the policy names and no network: Landlock, a filter\n"
@@ -31,6 +32,10 @@ static const char usage[] =
     "  --policy FILE      what is granted (YAML: version, read, execute, write, network, pid_namespace)\n"
     "  --set NAME=VALUE   what {NAME} in the policy's paths stands for\n"
     "  --pid-namespace    in a pid namespace that ends with COMMAND and with this launcher\n"
+    "  --grants           runs nothing; prints the grants of what is there, `read PATH`, `execute PATH` or\n"
+    "                     `write PATH`, one a line, each before those below it\n"
+    "  --mounts           the same for a tool that mounts: `link PATH` for a symbolic link, `read PATH` for\n"
+    "                     `execute PATH`, and nothing that lies in another one's folder already\n"
     "Exit status: that of COMMAND; 2 wrong usage or policy, 125 cannot confine, 126 cannot execute COMMAND,\n"
     "127 COMMAND not found.\n";
 
@@ -86,6 +91,24 @@ static void run_payload(const void *context)
     _exit(err.sys_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
 }
 
+/* Prints the grants for the launchers of other sandboxes, which know no YAML. */
+static int print_grants(struct policy *policy, bool mounts)
+{
+    struct err err = {0};
+
+    if (policy_sort(policy, &err) < 0) {
+        say(err.text);
+        return EXIT_USAGE;
+    }
+    for (size_t i = 0; i < policy->grant_count; i++) {
+        const char *kind = mounts ? policy_mount_kind(policy, i) : grant_kind_name(policy->grants[i].kind);
+
+        if (kind != NULL)
+            (void)printf("%s %s\n", kind, policy->grants[i].path);
+    }
+    return fflush(stdout) != 0 ? EXIT_CANNOT_CONFINE : 0;
+}
+
 static int run(const struct args *args, const struct policy *policy)
 {
     struct payload payload = {.policy = policy, .command = args->command};
@@ -115,7 +138,7 @@ int main(int argc, char **argv)
     }
     if (args.help || args.version)
         return fputs(args.help ? usage : "exhibit-confine " EXHIBIT_VERSION "\n", stdout) < 0 || fflush(stdout) != 0;
-    if (close_range(STDERR_FILENO + 1, UINT_MAX, 0) < 0) {
+    if (args.command != NULL && close_range(STDERR_FILENO + 1, UINT_MAX, 0) < 0) {
         (void)err_set_errno(&err, "cannot confine, so %s is not started: close inherited descriptors", args.command[0]);
         say(err.text);
         return EXIT_CANNOT_CONFINE;
@@ -124,7 +147,7 @@ int main(int argc, char **argv)
         say(err.text);
         status = err.code == ERR_USAGE ? EXIT_USAGE : EXIT_CANNOT_CONFINE;
     } else {
-        status = run(&args, &policy);
+        status = args.command == NULL ? print_grants(&policy, args.mounts) : run(&args, &policy);
     }
     policy_done(&policy);
     return status;

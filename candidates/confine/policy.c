@@ -3,13 +3,18 @@
  */
 #include "candidates/confine/policy.h"
 
+#include "base/cleanup.h"
 #include "base/file.h"
 #include "formats/limits.h"
 #include "formats/yaml.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define GRANTS_MAX 1024 /* of one kind */
 
@@ -18,6 +23,8 @@ struct reader {
     size_t setting_count;
     struct policy *policy;
 };
+
+static const char *const kinds[] = {[GRANT_READ] = "read", [GRANT_EXECUTE] = "execute", [GRANT_WRITE] = "write"};
 
 static const struct setting *setting_called(const struct reader *reader, const char *name, size_t name_bytes)
 {
@@ -119,7 +126,6 @@ static int take_list(const struct reader *reader, const struct yaml_node *list, 
 static int take_document(const struct reader *reader, const struct yaml *yaml, struct err *err)
 {
     static const char *const known[] = {"version", "read", "execute", "write", "network", "pid_namespace", NULL};
-    static const char *const kinds[] = {[GRANT_READ] = "read", [GRANT_EXECUTE] = "execute", [GRANT_WRITE] = "write"};
     const struct yaml_node *network, *pid_namespace;
     const char *text = "";
     int code = yaml_check_root(yaml, "a policy", known, err);
@@ -151,6 +157,77 @@ int policy_read(const char *file, const struct setting *settings, size_t setting
         return err_wrap(err, "%s", file);
     code = yaml_parse(file, source.data, source.size_bytes, &yaml, err);
     return code < 0 ? code : take_document(&reader, &yaml, err);
+}
+
+const char *grant_kind_name(enum grant_kind kind)
+{
+    return kinds[kind];
+}
+
+static int grant_compare(const void *a, const void *b)
+{
+    return strcmp(((const struct grant *)a)->path, ((const struct grant *)b)->path);
+}
+
+int policy_sort(struct policy *policy, struct err *err)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < policy->grant_count; i++) {
+        const struct grant *grant = &policy->grants[i];
+
+        if (strchr(grant->path, '\n') != NULL)
+            return err_set(err, ERR_USAGE, "%s:%u: a path with a newline", policy->file, grant->line);
+        if (!grant->optional && access(grant->path, F_OK) < 0)
+            return err_set(err, ERR_USAGE, "%s:%u: %s: %s", policy->file, grant->line, grant->path, strerror(errno));
+    }
+    for (size_t i = 0; i < policy->grant_count; i++) {
+        if (access(policy->grants[i].path, F_OK) == 0)
+            policy->grants[kept++] = policy->grants[i];
+        else
+            free(policy->grants[i].path);
+    }
+    policy->grant_count = kept;
+    qsort(policy->grants, kept, sizeof *policy->grants, grant_compare);
+    return 0;
+}
+
+/* Whether `path` lies below `folder`; both resolved. */
+static bool lies_below(const char *path, const char *folder)
+{
+    size_t folder_bytes = strlen(folder);
+
+    return strncmp(path, folder, folder_bytes) == 0 && path[folder_bytes] == '/';
+}
+
+/* Where a grant is: its folder resolved, its last part as it is. Owned by the caller; NULL: out of memory, or gone. */
+static char *place_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    AUTO_FREE char *folder = strndup(path, (size_t)(slash - path) + 1);
+    AUTO_FREE char *resolved = folder == NULL ? NULL : realpath(folder, NULL);
+    char *out = NULL;
+
+    if (resolved == NULL || asprintf(&out, "%s%s", strcmp(resolved, "/") == 0 ? "" : resolved, slash) < 0)
+        return NULL;
+    return out;
+}
+
+const char *policy_mount_kind(const struct policy *policy, size_t place)
+{
+    const struct grant *grant = &policy->grants[place];
+    AUTO_FREE char *at = place_of(grant->path);
+    struct stat seen;
+
+    for (size_t i = 0; at != NULL && i < policy->grant_count; i++) {
+        bool enough = grant->kind != GRANT_WRITE || policy->grants[i].kind == GRANT_WRITE;
+
+        if (i != place && enough && lies_below(at, policy->grants[i].path))
+            return NULL;
+    }
+    if (lstat(grant->path, &seen) == 0 && S_ISLNK(seen.st_mode))
+        return "link";
+    return grant_kind_name(grant->kind == GRANT_EXECUTE ? GRANT_READ : grant->kind);
 }
 
 void policy_done(struct policy *policy)

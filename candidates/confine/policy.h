@@ -45,5 +45,20 @@ struct policy {
 int policy_read(const char *file, const struct setting *settings, size_t setting_count, struct policy *out,
                 struct err *err);
 
+/* `read`, `execute` or `write`. */
+const char *grant_kind_name(enum grant_kind kind);
+
+/*
+ * Puts the grants in order, each before those below its path, and drops what is optional and not there. ERR_USAGE: one
+ * that is not optional is not there, or its path holds a newline.
+ */
+int policy_sort(struct policy *policy, struct err *err);
+
+/*
+ * How a tool that can only mount grants the grant at `place`: `link`, `read` or `write`; NULL: it lies in a granted
+ * folder, which shows it already.
+ */
+const char *policy_mount_kind(const struct policy *policy, size_t place);
+
 /* Releases what is owned; the struct is then all zero. */
 void policy_done(struct policy *policy);

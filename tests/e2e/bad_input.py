@@ -139,6 +139,8 @@ INPUTS = {
     "a missing launcher": of_plan(4, ["/none"]).replace(4, PLAN[3].replace("/usr/bin/env", "/none")),
     "a missing tool as launcher": of_plan(4, ["none"]).replace(
         4, 'candidate: {name: env, argv: ["{tools}/none", "{command}"]}'),
+    "a missing program of the candidate": of_plan(4, ["needs /none", "to get it: apt-get install none"]).replace(
+        4, PLAN[3].replace('"]}', '"], programs: [{name: none, path: /none, get: apt-get install none}]}')),
     "a missing binary": of_plan(7, ["/none"]).put("binaries: [{name: z, path: /none}]"),
     "a case that the oracle does not name": of_plan(5, ["says nothing of case `more`"]).replace(
         5, PLAN[4].replace("}]", "}, {name: more, command: [/bin/true]}]")),

@@ -320,6 +320,22 @@ useful() {
         "$tools/exhibit-confine" --policy "$policy" --set "workspace=$work/workspace" --set "scratch=$scratch" \
         --set "tools=$tools" "$@"
 }
+# ---- the grants, for launchers of other sandboxes
+printf 'version: 1\nnetwork: none\nread: [/usr/lib, /lib64, {optional: /none}, "{w}/r", "{w}/w/l"]\n%s\n%s\n' \
+    'execute: [/usr/lib/os-release]' 'write: ["{w}/w", "{w}/r/x"]' >"$work/grants.yaml"
+mkdir "$work/g" "$work/g/r" "$work/g/w" "$work/g/r/x"
+ln -s nowhere "$work/g/w/l"
+grants() { "$tools/exhibit-confine" --policy "$work/grants.yaml" --set "w=$work/g" "$@" 2>&1; }
+check "--grants needs what is not optional" contains "grants.yaml:3: $work/g/w/l: No such file" "$(grants --grants)"
+ln -sf / "$work/g/w/l"
+check "--grants prints what is there, each before those below it" equal \
+    "$(printf '%s\n' "read /lib64" "read $work/g/r" "write $work/g/r/x" "write $work/g/w" "read $work/g/w/l" \
+        "read /usr/lib" "execute /usr/lib/os-release" | LC_ALL=C sort -k 2)" "$(grants --grants)"
+check "--mounts prints a link as one, and nothing that another folder shows" equal \
+    "$(printf '%s\n' "link /lib64" "read $work/g/r" "write $work/g/r/x" "write $work/g/w" "read /usr/lib" |
+        LC_ALL=C sort -k 2)" "$(grants --mounts)"
+check "--mounts runs no command" contains "run no command" "$(grants --mounts -- /bin/true)"
+
 for candidate in landlock/deny-default.yaml landlock-pidns/usable.yaml; do
     policy=$source/candidates/$candidate
     option=$(case $candidate in landlock-pidns/*) echo --pid-namespace ;; esac)

@@ -209,6 +209,10 @@ static void a_candidate_of_a_folder_brings_argv_and_policy(void **state)
     plan_done(&plan);
     plan = plans_read(other);
     assert_path(plan.candidate.policy_file, "/c/box/q.yaml");
+    assert_path(plan.candidate.folder, "/c/box");
+    assert_int_equal(plan.candidate.program_count, 1);
+    assert_string_equal(plan.candidate.programs[0].path, "/bin/mount");
+    assert_string_equal(plan.candidate.programs[0].get, "apt-get install mount");
     plan_done(&plan);
 }
 

@@ -54,7 +54,8 @@ static const char box[] = "version: 1\n"
                           "name: box\n"
                           "argv: [\"{tools}/box\", \"{policy}\", --, \"{command}\"]\n"
                           "policy: p.yaml\n"
-                          "version_command: [\"{tools}/box\", -V]\n";
+                          "version_command: [\"{tools}/box\", -V]\n"
+                          "programs: [{name: mount, path: /bin/mount, get: apt-get install mount}]\n";
 
 char plans_top[] = "/tmp/test-plan-XXXXXX";
 
@@ -85,10 +86,12 @@ int plans_set_up(void **state)
     plans_put("c/box/p.yaml", "");
     plans_put("c/box/q.yaml", "");
     plans_put("c/bare/candidate.yaml", "version: 1\nname: bare\nargv: [\"{command}\"]\n");
+    plans_put("c/bare/r.yaml", "");
     plans_put("c/other/candidate.yaml", "version: 1\nname: another\nargv: [\"{command}\"]\n");
     plans_put("c/escaping/candidate.yaml",
               "version: 1\nname: escaping\npolicy: ../box/p.yaml\nargv: [\"{command}\"]\n");
     return symlink("/etc", "p/out") < 0 || symlink("../p", "p/self") < 0 || symlink("../p-near", "p/near") < 0 ||
+                   symlink("../bare/r.yaml", "c/box/r.yaml") < 0 || symlink("../../p/o.yaml", "c/box/s.yaml") < 0 ||
                    mkfifo("p/fifo", 0600) < 0
                ? -1
                : 0;

@@ -59,7 +59,7 @@ static const struct change {
     {"/2E=", "AGE=", "7: a NUL, which no argument or variable can hold; remove it"},
     {"{workspace}/lib", "{place}/lib",
      "7: unknown placeholder at \"{place}/lib\"; write {workspace}, {scratch}, {home}, "
-     "{tools} or {policy}, or {{ for a brace"},
+     "{tools}, {policy} or {candidate}, or {{ for a brace"},
     {"{PATH: /bin, B: {base64: /2E=}, LIB: \"{workspace}/lib\"}", "[A]",
      "7: `environment` is not a map; write {NAME: "
      "VALUE, ...}"},
@@ -101,21 +101,26 @@ static void faults_of_a_candidate_are_refused_in_one_line(void **state)
          "4: {command} is for the candidate's `argv` alone, as an item of its own"},
         {"--policy={policy}", "{nothing}",
          "4: unknown placeholder at \"{nothing}\"; write {workspace}, {scratch}, "
-         "{home}, {tools} or {policy}, or {{ for a brace"},
+         "{home}, {tools}, {policy} or {candidate}, or {{ for a brace"},
         {"--policy={policy}", "x{",
-         "4: unknown placeholder at \"{\"; write {workspace}, {scratch}, {home}, {tools} or "
-         "{policy}, or {{ for a brace"},
+         "4: unknown placeholder at \"{\"; write {workspace}, {scratch}, {home}, {tools}, "
+         "{policy} or {candidate}, or {{ for a brace"},
+        {"--policy={policy}", "{candidate}/x", "4: {candidate} without a folder of candidates; write the path itself"},
+        {"policy: sub/p.yaml", "policy: sub/p.yaml, programs: [{name: a, path: /b}]",
+         "4: a program needs `get`; add it"},
+        {"policy: sub/p.yaml", "policy: sub/p.yaml, programs: [{name: a, path: b, get: c}]",
+         "4: `path` is not absolute; write the whole path"},
         {", policy: sub/p.yaml", "", "4: {policy} without a policy; give the candidate one, or remove it"},
         {"sub/p.yaml", "../c/box/p.yaml", "4: `policy` leaves its folder; write it without .."},
         {"/bin/box", "box",
          "4: `argv` begins with a program that is not absolute; write its whole path, or one in "
-         "{workspace} or {tools}"},
+         "{workspace}, {tools} or {candidate}"},
         {"{tools}/box\", -V", "{tools}/box\", \"{command}\"",
          "5: {command} is for the candidate's `argv` alone, as an item "
          "of its own"},
         {"version_command", "version",
          "5: a candidate has no key `version`; the keys are: name, argv, policy, "
-         "version_command"},
+         "version_command, programs"},
     };
     static const struct change used_ones[] = {
         {"{use: box}", "box", "3: `candidate` is not a candidate; write a map"},
@@ -131,6 +136,8 @@ static void faults_of_a_candidate_are_refused_in_one_line(void **state)
          "TOP/c/escaping/candidate.yaml:3: `policy` leaves its folder; write it without .."},
         {"use: box", "use: bare", "5: {policy} without a policy; give the candidate one, or remove it"},
         {"use: box", "use: box, argv: [x]", "3: a candidate with `use` has no key `argv`; the keys are: use, policy"},
+        {"use: box", "use: box, policy: s.yaml",
+         "3: `policy` leaves its folder through a symbolic link, to TOP/p/o.yaml; copy it into TOP/c/box"},
         {"use: box", "use: box, policy: ../bare/candidate.yaml", "3: `policy` leaves its folder; write it without .."},
         {"use: box", "use: box, policy: sub/p.yaml",
          "3: `policy`: TOP/c/box/sub/p.yaml: No such file or directory; name "
@@ -156,13 +163,13 @@ static void faults_of_cases_are_refused_in_one_line(void **state)
         {"[\"{workspace}/run\"]", "run", "17: `command` is not a list; write [ITEM, ...]"},
         {"[\"{workspace}/run\"]", "[run]",
          "17: `command` begins with a program that is not absolute; write its whole "
-         "path, or one in {workspace} or {tools}"},
+         "path, or one in {workspace}, {tools} or {candidate}"},
         {"[\"{workspace}/run\"]", "[\"{command}\"]",
          "17: {command} is for the candidate's `argv` alone, as an item of its "
          "own"},
         {"{{x} {scratch}", "{x}",
-         "13: unknown placeholder at \"{x}\"; write {workspace}, {scratch}, {home}, {tools} or "
-         "{policy}, or {{ for a brace"},
+         "13: unknown placeholder at \"{x}\"; write {workspace}, {scratch}, {home}, {tools}, "
+         "{policy} or {candidate}, or {{ for a brace"},
         {"/w==", "AA==", "13: a NUL, which no argument or variable can hold; remove it"},
         {"/w==", "/x==", "13: `base64` is not base64 (RFC 4648 section 4); write it with padding and without spaces"},
         {"{base64: AAE=}", "{base64: AAE=, file: in.txt}",

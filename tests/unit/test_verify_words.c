@@ -192,6 +192,8 @@ static void a_placeholder_stands_for_any_text_and_all_else_for_itself(void **sta
                  {"{workspace}/a", "/w/x/a", true},
                  {"{workspace}/a", "/w/x/b", false},
                  {"--ro={policy}:{home}", "--ro=/p:/h", true},
+                 {"{candidate}/launch", "/work/box/candidate/launch", true},
+                 {"{candidate}/launch", "/work/box/candidate/other", false},
                  {"--ro={policy}:{home}", "--rw=/p:/h", false},
                  {"{scratch}a{tools}ab", "xayab", true},
                  {"{{workspace}", "{workspace}", true},

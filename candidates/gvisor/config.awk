@@ -1,0 +1,1 @@
+../runc/config.awk

@@ -44,7 +44,7 @@ static void blame_take(void *context, const struct trace_call *call)
 }
 
 /* Traces it without and with the sandbox, and tells what only the second was refused. */
-static int explain(struct check *check, const struct subject *subject, struct err *err)
+static int subject_explain(struct check *check, const struct subject *subject, struct err *err)
 {
     AUTO_TRACE struct trace baseline = {0}, strict = {0};
     struct telling telling = {.check = check};
@@ -114,7 +114,7 @@ static int launcher_try(struct check *check, bool *out_well, struct err *err)
     if (*out_well)
         return harmless_add(check, &subject, err);
     tell_output(check->out, &tryout);
-    return tryout.failed_stage != NULL ? 0 : explain(check, &subject, err);
+    return tryout.failed_stage != NULL ? 0 : subject_explain(check, &subject, err);
 }
 
 static int probe_try(struct check *check, bool *out_well, struct err *err)
@@ -140,7 +140,7 @@ static int probe_try(struct check *check, bool *out_well, struct err *err)
     }
     (void)fputc('\n', check->out);
     tell_output(check->out, &tryout);
-    return explain(check, &subject, err);
+    return subject_explain(check, &subject, err);
 }
 
 static const struct oracle_case *expected_of(const struct oracle *oracle, const char *name)
@@ -183,7 +183,7 @@ static int case_trace(struct check *check, const struct plan_case *one, bool har
 
     if (case_fill(check, one, &subject, err) < 0)
         return err->code;
-    return harmless ? harmless_add(check, &subject, err) : explain(check, &subject, err);
+    return harmless ? harmless_add(check, &subject, err) : subject_explain(check, &subject, err);
 }
 
 /* Traces the good cases, as far as there is time for it, and then those that break. */

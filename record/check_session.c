@@ -39,6 +39,7 @@ static int signals_take(struct err *err)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         (void)sigaction(numbers[i], &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* were it ignored, children would give their numbers up before we wait for them */
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? err_set_errno(err, "prepare for orphans") : 0;
 }
 

@@ -9,9 +9,8 @@
 #include "record/layout.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-
-_Static_assert(TRYOUT_KEPT_BYTES == JUDGE_KEPT_BYTES, "what a matcher may look at is kept");
 
 int subject_run(struct check *check, const struct subject *subject, bool strict, const char *trace, struct tryout *out,
                 struct err *err)
@@ -35,37 +34,160 @@ int subject_run(struct check *check, const struct subject *subject, bool strict,
                       out, err);
 }
 
-struct archive_search {
-    const struct oracle_archive *archive;
-    size_t count;
+/* ---- cases: what the recorder's judge says of them ---- */
+
+/* A case that is shown to a judge of its own, event by event. */
+struct showing {
+    struct judge *judge;
+    const struct oracle_case *expected;
+    uint64_t seq;
+    size_t *archive_counts; /* how many artifacts match each archive of the oracle; owned */
 };
 
-static int artifact_take(void *context, const Exhibit__Artifact *artifact, const void *content, size_t size_bytes,
-                         struct err *err)
+static int show(struct showing *showing, Exhibit__Event *event, uint64_t at_ns, const void *payload,
+                size_t payload_bytes, struct err *err)
 {
-    struct archive_search *search = context;
-
-    (void)content;
-    (void)size_bytes;
-    (void)err;
-    search->count += judge_archive_matches(search->archive, artifact);
-    return 0;
+    event->seq = ++showing->seq;
+    event->at_ns = at_ns;
+    return judge_take(showing->judge, event, payload, payload_bytes, err);
 }
 
-/* Whether each archive that the oracle names was left, once. */
-static int archives_look(struct check *check, const struct oracle_case *expected, char *why, size_t room_bytes,
+static Exhibit__Event event_of(void)
+{
+    return journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, 1);
+}
+
+static int stream_show(struct showing *showing, Exhibit__StreamName name, const struct bytes *bytes, bool is_cut,
+                       uint64_t at_ns, struct err *err)
+{
+    Exhibit__Event event = event_of();
+    Exhibit__Chunk chunk = EXHIBIT__CHUNK__INIT;
+    Exhibit__StreamEnd end = EXHIBIT__STREAM_END__INIT;
+    Exhibit__Stream content = EXHIBIT__STREAM__INIT;
+    struct digest digest = digest_of(bytes->data, bytes->size_bytes);
+
+    chunk.stream = end.stream = name;
+    chunk.size_bytes = content.size_bytes = bytes->size_bytes;
+    content.sha256 = JOURNAL_DIGEST(digest);
+    end.content = &content;
+    end.how = is_cut ? EXHIBIT__STREAM_END__HOW__HOW_LIMIT : EXHIBIT__STREAM_END__HOW__HOW_EOF;
+    JOURNAL_WHAT(event, chunk, CHUNK, &chunk);
+    if (bytes->size_bytes > 0 && show(showing, &event, at_ns, bytes->data, bytes->size_bytes, err) < 0)
+        return err->code;
+    JOURNAL_WHAT(event, stream_end, STREAM_END, &end);
+    return show(showing, &event, at_ns, NULL, 0, err);
+}
+
+static int start_show(struct showing *showing, const struct subject *subject, const struct tryout *tryout,
+                      struct err *err)
+{
+    Exhibit__Event event = event_of();
+    Exhibit__RunStart start = EXHIBIT__RUN_START__INIT;
+    Exhibit__Spawned spawned = EXHIBIT__SPAWNED__INIT;
+    Exhibit__SpawnFailed failed = EXHIBIT__SPAWN_FAILED__INIT;
+
+    start.kind = EXHIBIT__RUN_KIND__RUN_CASE;
+    start.name = (char *)subject->name; /* only looked at */
+    start.mode = EXHIBIT__MODE__MODE_STRICT;
+    start.repeat = 1;
+    JOURNAL_WHAT(event, run_start, RUN_START, &start);
+    if (show(showing, &event, tryout->started_at_ns, NULL, 0, err) < 0)
+        return err->code;
+    if (tryout->failed_stage != NULL)
+        JOURNAL_WHAT(event, spawn_failed, SPAWN_FAILED, &failed);
+    else
+        JOURNAL_WHAT(event, spawned, SPAWNED, &spawned);
+    return show(showing, &event, tryout->started_at_ns, NULL, 0, err);
+}
+
+static int exit_show(struct showing *showing, const struct tryout *tryout, struct err *err)
+{
+    Exhibit__Event event = event_of();
+    Exhibit__RunExit run_exit = EXHIBIT__RUN_EXIT__INIT;
+
+    run_exit.watchdog = tryout->overran;
+    run_exit.how_case = tryout->by_signal ? EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL : EXHIBIT__RUN_EXIT__HOW_EXIT_STATUS;
+    if (tryout->by_signal)
+        run_exit.term_signal = tryout->number;
+    else
+        run_exit.exit_status = tryout->number;
+    JOURNAL_WHAT(event, run_exit, RUN_EXIT, &run_exit);
+    return show(showing, &event, tryout->ended_at_ns, NULL, 0, err);
+}
+
+static int artifact_show(void *context, const Exhibit__Artifact *artifact, const void *content, size_t size_bytes,
                          struct err *err)
 {
-    for (size_t i = 0; i < expected->archive_count && *why == 0; i++) {
-        struct archive_search search = {.archive = &expected->archives[i]};
+    struct showing *showing = context;
+    Exhibit__Event event = event_of();
 
-        if (artifacts_collect(check->session.scratch, NULL, 0, check->pack, artifact_take, &search, err) < 0)
-            return err->code;
-        if (search.count != 1)
-            (void)snprintf(why, room_bytes, "left %zu archives %s, not one", search.count, expected->archives[i].path);
+    for (size_t i = 0; i < showing->expected->archive_count; i++)
+        showing->archive_counts[i] += judge_archive_matches(&showing->expected->archives[i], artifact);
+    JOURNAL_WHAT(event, artifact, ARTIFACT, (Exhibit__Artifact *)artifact); /* only looked at */
+    return show(showing, &event, clock_now_ns(), content, size_bytes, err);
+}
+
+/* Says in `why` what the claim has against the case, if anything. */
+static void claim_look(const Exhibit__Claim *claim, const char *name, char *why, size_t room_bytes)
+{
+    for (size_t i = 0; i < claim->n_cases; i++)
+        if (strcmp(claim->cases[i]->name, name) == 0 && claim->cases[i]->met)
+            return;
+    (void)snprintf(why, room_bytes, "did not show what the oracle asks for");
+    for (size_t i = 0; i < claim->n_rules; i++) {
+        const char *detail = claim->rules[i]->detail;
+
+        if (strcmp(claim->rules[i]->rule, "useful.contract") == 0 && strncmp(detail, name, strlen(name)) == 0 &&
+            strncmp(detail + strlen(name), " strict ", 8) == 0)
+            (void)snprintf(why, room_bytes, "%s", detail + strlen(name) + 8);
     }
+}
+
+/* Shows the run to the judge, from its start to what it left, and has it judged. */
+static int show_all(struct check *check, const struct subject *subject, const struct tryout *tryout,
+                    struct showing *showing, char *why, size_t room_bytes, struct err *err)
+{
+    static const struct digest none;
+    Exhibit__Claim *claim = NULL;
+
+    if (start_show(showing, subject, tryout, err) < 0)
+        return err->code;
+    if (tryout->failed_stage == NULL && exit_show(showing, tryout, err) < 0)
+        return err->code;
+    if (stream_show(showing, EXHIBIT__STREAM_NAME__STREAM_STDOUT, &tryout->out, tryout->out_is_cut, tryout->ended_at_ns,
+                    err) < 0 ||
+        stream_show(showing, EXHIBIT__STREAM_NAME__STREAM_STDERR, &tryout->err, tryout->err_is_cut, tryout->ended_at_ns,
+                    err) < 0 ||
+        artifacts_collect(check->session.scratch, NULL, 0, check->pack, artifact_show, showing, err) < 0 ||
+        judge_finish(showing->judge, &none, &claim, err) < 0)
+        return err->code;
+    claim_look(claim, subject->name, why, room_bytes);
+    exhibit__claim__free_unpacked(claim, NULL);
+    for (size_t i = 0; i < showing->expected->archive_count && *why == 0; i++)
+        if (showing->archive_counts[i] != 1)
+            (void)snprintf(why, room_bytes, "left %zu archives %s, not one", showing->archive_counts[i],
+                           showing->expected->archives[i].path);
     return 0;
 }
+
+static int case_look(struct check *check, const struct subject *subject, const struct tryout *tryout, char *why,
+                     size_t room_bytes, struct err *err)
+{
+    struct showing showing = {.judge = judge_new(check->oracle),
+                              .expected = subject->expected,
+                              .archive_counts = calloc(subject->expected->archive_count + 1, sizeof(size_t))};
+    int code;
+
+    if (showing.judge == NULL || showing.archive_counts == NULL)
+        code = err_set_errno(err, "memory for a judge");
+    else
+        code = show_all(check, subject, tryout, &showing, why, room_bytes, err);
+    judge_free(showing.judge);
+    free(showing.archive_counts);
+    return code;
+}
+
+/* ---- the probe ---- */
 
 /* Whether the probe's row is in these bytes; tells `out` (NULL: nobody) what it says of each effect. */
 static bool row_tell(FILE *out, const struct bytes *bytes)
@@ -100,33 +222,14 @@ bool subject_spoke(const struct check *check, const struct tryout *tryout, FILE 
 int subject_look(struct check *check, const struct subject *subject, const struct tryout *tryout, char *why,
                  size_t room_bytes, struct err *err)
 {
-    struct judge_run run = {.exited = tryout->failed_stage == NULL,
-                            .spawn_failed = tryout->failed_stage != NULL,
-                            .watchdog = tryout->overran,
-                            .exit_value = tryout->number,
-                            .exit_how = tryout->by_signal ? EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL
-                                                          : EXHIBIT__RUN_EXIT__HOW_EXIT_STATUS};
-    const struct bytes *streams[] = {
-        [EXHIBIT__STREAM_NAME__STREAM_STDOUT] = &tryout->out, [EXHIBIT__STREAM_NAME__STREAM_STDERR] = &tryout->err};
-
     *why = 0;
-    if (subject->expected == NULL) {
-        if (tryout->failed_stage != NULL || tryout->overran || tryout->by_signal || tryout->number != 0)
-            tell_end(tryout, why, room_bytes);
-        else if (subject->speaks && !subject_spoke(check, tryout, NULL))
-            (void)snprintf(why, room_bytes, "left no row: what is silent proves nothing");
-        return 0;
-    }
-    for (int stream = EXHIBIT__STREAM_NAME__STREAM_STDOUT; stream <= EXHIBIT__STREAM_NAME__STREAM_STDERR; stream++) {
-        run.stream_ended[stream] = true;
-        run.kept[stream] = *streams[stream]; /* borrowed: matchers only look */
-        run.size_bytes[stream] = streams[stream]->size_bytes;
-    }
-    run.stream_cut[EXHIBIT__STREAM_NAME__STREAM_STDOUT] = tryout->out_is_cut;
-    run.stream_cut[EXHIBIT__STREAM_NAME__STREAM_STDERR] = tryout->err_is_cut;
-    return judge_case_is_met(&run, subject->expected, why, room_bytes)
-               ? archives_look(check, subject->expected, why, room_bytes, err)
-               : 0;
+    if (subject->expected != NULL)
+        return case_look(check, subject, tryout, why, room_bytes, err);
+    if (tryout->failed_stage != NULL || tryout->overran || tryout->by_signal || tryout->number != 0)
+        tell_end(tryout, why, room_bytes);
+    else if (subject->speaks && !subject_spoke(check, tryout, NULL))
+        (void)snprintf(why, room_bytes, "left no row: what is silent proves nothing");
+    return 0;
 }
 
 void subject_done(struct subject *subject)

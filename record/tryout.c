@@ -20,7 +20,6 @@ struct going {
     const struct tryout_request *request;
     struct spawned spawned;
     size_t fed_bytes;
-    uint64_t ended_at_ns; /* 0: it has not */
     struct tryout *out;
 };
 
@@ -67,10 +66,10 @@ static void look_for_end(struct going *going)
 {
     siginfo_t info = {0};
 
-    if (going->ended_at_ns != 0 ||
+    if (going->out->ended_at_ns != 0 ||
         waitid(P_PIDFD, (id_t)going->spawned.pid_fd, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
         return;
-    going->ended_at_ns = clock_now_ns();
+    going->out->ended_at_ns = clock_now_ns();
     going->out->by_signal = info.si_code != CLD_EXITED;
     going->out->number = (uint32_t)info.si_status;
 }
@@ -85,7 +84,7 @@ static int attend(struct going *going, struct err *err)
         struct pollfd wait[] = {{.fd = spawned->stdout_fd, .events = POLLIN},
                                 {.fd = spawned->stderr_fd, .events = POLLIN},
                                 {.fd = spawned->stdin_fd, .events = POLLOUT},
-                                {.fd = going->ended_at_ns == 0 ? spawned->pid_fd : -1, .events = POLLIN}};
+                                {.fd = going->out->ended_at_ns == 0 ? spawned->pid_fd : -1, .events = POLLIN}};
 
         (void)poll(wait, sizeof wait / sizeof wait[0], POLL_MS); /* a signal only makes it look earlier */
         if ((wait[0].revents != 0 && take(&spawned->stdout_fd, &going->out->out, &going->out->out_is_cut, err) < 0) ||
@@ -94,12 +93,12 @@ static int attend(struct going *going, struct err *err)
         if (wait[2].revents != 0)
             feed(going);
         look_for_end(going);
-        if (going->ended_at_ns != 0 &&
-            ((spawned->stdout_fd < 0 && spawned->stderr_fd < 0) || clock_now_ns() > going->ended_at_ns + LEFTOVER_NS))
+        if (going->out->ended_at_ns != 0 && ((spawned->stdout_fd < 0 && spawned->stderr_fd < 0) ||
+                                             clock_now_ns() > going->out->ended_at_ns + LEFTOVER_NS))
             return 0;
         if (*going->request->interrupted)
             return 0;
-        if (going->ended_at_ns == 0 && clock_now_ns() > deadline_ns) {
+        if (going->out->ended_at_ns == 0 && clock_now_ns() > deadline_ns) {
             going->out->overran = true;
             return 0;
         }
@@ -118,11 +117,14 @@ int tryout_run(const struct tryout_request *request, struct tryout *out, struct 
 
     if (code < 0)
         return code;
+    out->started_at_ns = clock_now_ns();
     out->failed_stage = going.spawned.failed_stage;
     out->failed_errno = going.spawned.failed_errno;
     if (out->failed_stage == NULL) {
         code = attend(&going, err);
-        (void)kill(-going.spawned.pid, SIGKILL); /* the group of our unreaped child: whatever is left of it */
+        if (out->ended_at_ns == 0)
+            out->ended_at_ns = clock_now_ns();
+        (void)spawn_group_signal(going.spawned.pid, going.spawned.start_time, SIGKILL); /* whatever is left of it */
         (void)waitpid(going.spawned.pid, NULL, 0);
         orphans_end(); /* those that left the group */
     }

@@ -21,6 +21,8 @@ struct tryout_request {
 
 /* All zero before. Release with tryout_done. */
 struct tryout {
+    uint64_t started_at_ns;   /* when it was seen to execute */
+    uint64_t ended_at_ns;     /* when it was seen to end, or was ended */
     const char *failed_stage; /* NULL: it executed. Static */
     int failed_errno;
     bool overran;   /* the watchdog ended it */

@@ -184,6 +184,21 @@ static bool argv_is_own(const struct judge_run *run, Exhibit__Role role, const E
     return true;
 }
 
+/* DECISION 3.3: a later look at a role that shows an uplink, or another network. */
+static void network_look_again(struct judge_run *run, const Exhibit__ProcessIdentity *identity)
+{
+    for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++) {
+        struct judge_role *known = &run->roles[role];
+        bool moved = identity->network_namespace != 0 && identity->network_namespace != known->network_namespace;
+        bool linked = identity->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&
+                      identity->routes_beyond_loopback != 0;
+
+        if (known->seen && known->pid == identity->pid && known->start_time == identity->start_time &&
+            (moved || linked))
+            known->network_private = false;
+    }
+}
+
 static void identity_take(const struct judge *judge, struct judge_run *run, const Exhibit__Event *event)
 {
     const Exhibit__ProcessIdentity *identity = event->process_identity;
@@ -191,6 +206,7 @@ static void identity_take(const struct judge *judge, struct judge_run *run, cons
     if (!judge->has_probe || identity->executable_sha256.len != DIGEST_BYTES ||
         memcmp(identity->executable_sha256.data, judge->probe.bytes, DIGEST_BYTES) != 0)
         return;
+    network_look_again(run, identity);
     for (Exhibit__Role role = EXHIBIT__ROLE__ROLE_PARENT; role < JUDGE_ROLES; role++) {
         struct judge_role *known = &run->roles[role];
 
@@ -207,6 +223,7 @@ static void identity_take(const struct judge *judge, struct judge_run *run, cons
         known->pid = identity->pid;
         known->start_time = identity->start_time;
         known->first_at_ns = event->at_ns;
+        known->network_namespace = identity->network_namespace;
         known->network_private = identity->network_namespace != 0 &&
                                  identity->network_namespace != judge->network_namespace &&
                                  identity->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&

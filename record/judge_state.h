@@ -56,7 +56,8 @@ struct judge_role {
     uint32_t pid;
     uint64_t start_time;
     uint64_t first_at_ns;
-    uint32_t network_private; /* 1: a network namespace without any route but the loopback's */
+    uint64_t network_namespace; /* when it was first seen */
+    uint32_t network_private;   /* 1: a network namespace without any route but the loopback's */
     bool gone;
     uint64_t gone_at_ns;
     uint64_t gone_seq;

@@ -13,14 +13,16 @@
 
 struct member {
     pid_t pid;
-    uint64_t start_time;    /* clock ticks since boot; 0: never read */
-    uint64_t seen_at_ns;    /* when it became known */
-    uint64_t looked_at_ns;  /* when its identity was read last; 0: never */
-    uint64_t identity_hash; /* of what its identity was when last read; 0: unread */
-    bool threaded;          /* it had more than its first thread */
-    bool seen_gone;         /* the last time it was looked at */
-    bool exit_pending;      /* its first thread ended, others were still there */
-    int wait_status;        /* where exit_pending */
+    uint64_t start_time;        /* clock ticks since boot; 0: never read */
+    uint64_t seen_at_ns;        /* when it became known */
+    uint64_t looked_at_ns;      /* when its identity was read last; 0: never */
+    uint64_t identity_hash;     /* of what its identity was when last read; 0: unread */
+    uint64_t network_namespace; /* as its identity told; 0: unread */
+    int64_t routes;             /* beyond the loopback, as well; -1: unread */
+    bool threaded;              /* it had more than its first thread */
+    bool seen_gone;             /* the last time it was looked at */
+    bool exit_pending;          /* its first thread ended, others were still there */
+    int wait_status;            /* where exit_pending */
 };
 
 struct members {

@@ -2,8 +2,10 @@
 
 #include "base/cleanup.h"
 #include "record/census.h"
+#include "record/host.h"
 #include "record/lineage.h"
 #include "record/members.h"
+#include "record/networks.h"
 #include "record/observer_put.h"
 #include "record/proc.h"
 #include "record/process_events.h"
@@ -36,6 +38,7 @@ struct observer {
     char note[200];
     struct members members;
     struct bytes fresh; /* the pids that became known since fresh_look */
+    struct networks networks;
     pid_t root;
     uint64_t swept_at_ns;
     uint64_t window_at_ns; /* when the counting of window_events began */
@@ -64,6 +67,7 @@ static int identity_look(struct observer *observer, pid_t pid, Exhibit__Source s
         (always || member->identity_hash != proc_identity_hash(identity)) &&
         lineage_start_time(&observer->members, pid) == identity->start_time) { /* else the number came round */
         member->identity_hash = proc_identity_hash(identity);
+        networks_keep(member, identity);
         JOURNAL_WHAT(event, process_identity, PROCESS_IDENTITY, identity);
         code = journal_put(observer->log.journal, &event, NULL, 0, err);
         if (code == 0)
@@ -272,6 +276,7 @@ static int identities_look(struct observer *observer, struct err *err)
 
 int observer_tick(struct observer *observer, struct err *err)
 {
+    pid_t moved;
     int code = 0;
 
     if (observer->log.run == 0)
@@ -285,6 +290,8 @@ int observer_tick(struct observer *observer, struct err *err)
         code = sweep(observer, false, err);
     if (code == 0)
         code = identities_look(observer, err);
+    if (code == 0 && (moved = networks_changed(&observer->networks, &observer->members)) != 0)
+        code = identity_look(observer, moved, EXHIBIT__SOURCE__SOURCE_SNAPSHOT, true, err);
     observer_reap(observer);
     return code;
 }
@@ -404,6 +411,7 @@ int observer_new(struct loop *loop, struct journal *journal, bool snapshots_only
         return err_set_errno(err, "memory for the observer");
     observer->loop = loop;
     observer->log.journal = journal;
+    observer->networks.own = host_network_namespace();
     observer->source = (struct loop_source){.fd = -1, .urgent = true, .ready = events_ready, .context = observer};
     if (members_init(&observer->members, err) < 0)
         goto undo;

@@ -251,12 +251,26 @@ static int routes_count(pid_t pid, const char *table, bool interface_last)
     return count;
 }
 
-/* The network namespace, and whether anything but the loopback can be reached from it. */
-static void network_read(pid_t pid, Exhibit__ProcessIdentity *identity)
+/* The routing tables of IPv4 beside the usual two, which the list of routes does not show. -1: unreadable. */
+static int tables_count(pid_t pid)
+{
+    char text[65536];
+    ssize_t size_bytes = small_read(pid, "net/fib_trie", text, sizeof text - 1);
+    int count = 0;
+
+    if (size_bytes < 0)
+        return -1;
+    text[size_bytes] = 0;
+    for (const char *at = text; (at = strstr(at, "Id ")) != NULL; at++)
+        count += at == text || at[-1] == '\n';
+    return count;
+}
+
+void proc_network_read(pid_t pid, Exhibit__ProcessIdentity *identity)
 {
     char path[64];
     struct stat stat_buffer;
-    int ipv4, ipv6;
+    int ipv4, ipv6, tables;
 
     (void)snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
     if (stat(path, &stat_buffer) < 0)
@@ -264,12 +278,13 @@ static void network_read(pid_t pid, Exhibit__ProcessIdentity *identity)
     identity->network_namespace = stat_buffer.st_ino;
     ipv4 = routes_count(pid, "net/route", false);
     ipv6 = routes_count(pid, "net/ipv6_route", true);
+    tables = tables_count(pid);
     if (ipv6 < 0 && access("/proc/self/net/ipv6_route", F_OK) < 0)
         ipv6 = 0; /* a kernel without IPv6 has no such table */
     if (ipv4 < 0 || ipv6 < 0)
         return;
     identity->routes_case = EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK;
-    identity->routes_beyond_loopback = (uint32_t)ipv4 + (uint32_t)ipv6;
+    identity->routes_beyond_loopback = (uint32_t)ipv4 + (uint32_t)ipv6 + (tables > 0 ? (uint32_t)tables : 0);
 }
 
 Exhibit__ProcessIdentity *proc_identity_read(pid_t pid)
@@ -290,7 +305,7 @@ Exhibit__ProcessIdentity *proc_identity_read(pid_t pid)
     identity->session = stat.session;
     if (!executable_read(pid, identity) || !argv_read(pid, identity) || !namespace_pids_read(pid, identity))
         goto undo;
-    network_read(pid, identity);
+    proc_network_read(pid, identity);
     /* The parts were read one by one: all of them are of one process only if it is still the same one. */
     if (!proc_stat_read(pid, &stat) || stat.start_time != identity->start_time || stat.state == 'Z')
         goto undo;

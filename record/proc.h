@@ -31,6 +31,10 @@ uint64_t proc_age_ns(uint64_t start_time);
 /* Whether the process with this identity is gone: no such one, or a zombie of which no thread is left. */
 bool proc_is_gone(pid_t pid, uint64_t start_time);
 
+/* Fills in the network namespace and whether anything but the loopback can be reached from it, as far as both are read.
+ */
+void proc_network_read(pid_t pid, Exhibit__ProcessIdentity *identity);
+
 /*
  * Reads who a process is. Owned by the caller: free with exhibit__process_identity__free_unpacked. NULL: it is gone,
  * was replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty.

@@ -38,7 +38,7 @@ static bool role_argv_matches(const struct run *run, int role, const Exhibit__Pr
     return true;
 }
 
-/* DECISION 3.3, from the first event of the identity. */
+/* What DECISION 3.3 asks of the first event of the identity. */
 static bool is_private(const struct tables *tables, const Exhibit__ProcessIdentity *identity)
 {
     const Exhibit__Host *host = tables->recording->host;
@@ -47,6 +47,25 @@ static bool is_private(const struct tables *tables, const Exhibit__ProcessIdenti
            (host == NULL || identity->network_namespace != host->network_namespace) &&
            identity->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&
            identity->routes_beyond_loopback == 0;
+}
+
+/* DECISION 3.3: nor may a later sight of the same process show more of a network than the first one did. */
+static void find_uplink(struct span span, struct identity *out)
+{
+    uint64_t first_namespace = 0;
+
+    for (size_t i = 0; i < span.count; i++) {
+        const Exhibit__ProcessIdentity *sight = span.events[i]->process_identity;
+
+        if (span.events[i]->seq == out->first_seq)
+            first_namespace = sight->network_namespace;
+        if (span.events[i]->seq <= out->first_seq || sight->pid != out->pid || sight->start_time != out->start_time)
+            continue;
+        if ((sight->network_namespace != 0 && sight->network_namespace != first_namespace) ||
+            (sight->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&
+             sight->routes_beyond_loopback > 0))
+            out->network_is_private = false;
+    }
 }
 
 static void take_first(const struct tables *tables, const Exhibit__Event *event, struct identity *out)
@@ -82,6 +101,8 @@ static void find_identity(const struct tables *tables, const struct run *run, in
             return;
         }
     }
+    if (out->found)
+        find_uplink(span, out);
 }
 
 /* DECISION 4.2, over the events of one kind. */

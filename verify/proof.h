@@ -26,6 +26,7 @@ struct proof_role {
     bool conflicting;               /* two different identities: it has none */
     const Exhibit__Event *identity; /* its first identity event; NULL: it has none */
     const Exhibit__Event *gone;     /* NULL: not seen to be gone */
+    bool gained_network;            /* seen elsewhere, or with a route, after the first time */
 };
 
 /* A message of the probe's exact form. */

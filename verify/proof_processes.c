@@ -77,6 +77,27 @@ static void proof_find_end(const struct ledger_run *run, struct proof_role *role
     }
 }
 
+/* Whether a role was seen elsewhere, or with a way out, after the first time (DECISION 3.3). */
+static bool proof_gained_network(const struct ledger_run *run, const struct proof_role *role)
+{
+    const Exhibit__ProcessIdentity *own = role->identity->process_identity;
+    const Exhibit__Event *event;
+    size_t position = 0;
+
+    while ((event = ledger_next(run, EXHIBIT__EVENT__WHAT_PROCESS_IDENTITY, &position)) != NULL) {
+        const Exhibit__ProcessIdentity *again = event->process_identity;
+
+        if (event->seq <= role->identity->seq || again->pid != own->pid || again->start_time != own->start_time)
+            continue;
+        if (again->network_namespace != 0 && again->network_namespace != own->network_namespace)
+            return true;
+        if (again->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK &&
+            again->routes_beyond_loopback != 0)
+            return true;
+    }
+    return false;
+}
+
 void proof_processes(struct proof *proof)
 {
     for (size_t i = 0; i < proof->ledger.run_count; i++) {
@@ -92,8 +113,10 @@ void proof_processes(struct proof *proof)
         }
         for (int role = 1; ledger_is_trial(run->run) && role < LEDGER_ROLES; role++) {
             proof_identify(run->run, (Exhibit__Role)role, &run->roles[role]);
-            if (run->roles[role].identity != NULL)
-                proof_find_end(run->run, &run->roles[role]);
+            if (run->roles[role].identity == NULL)
+                continue;
+            proof_find_end(run->run, &run->roles[role]);
+            run->roles[role].gained_network = proof_gained_network(run->run, &run->roles[role]);
         }
     }
 }
@@ -103,7 +126,7 @@ bool proof_network_is_private(const struct proof *proof, const struct proof_role
     const Exhibit__Host *host = proof->ledger.recording_start->recording_start->host;
     const Exhibit__ProcessIdentity *own;
 
-    if (role->identity == NULL)
+    if (role->identity == NULL || role->gained_network)
         return false;
     own = role->identity->process_identity;
     return own->network_namespace != 0 && own->network_namespace != (host == NULL ? 0 : host->network_namespace) &&

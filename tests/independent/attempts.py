@@ -137,7 +137,9 @@ class Facts:
             return False
         seen = identity.seen
         return (seen.network_namespace not in (0, self.bundle.start.host.network_namespace)
-                and seen.HasField("routes_beyond_loopback") and seen.routes_beyond_loopback == 0)
+                and seen.HasField("routes_beyond_loopback") and seen.routes_beyond_loopback == 0
+                and all(later.network_namespace in (0, seen.network_namespace) and later.routes_beyond_loopback == 0
+                        for later in identity.later))
 
     def _outcome(self, attempt, unexplained, oracle):
         """3.2, in its order."""

@@ -171,6 +171,14 @@ def a_refused_connection_where_the_network_is_private(scene):
         event.process_identity.routes_beyond_loopback = 0
 
 
+@fails("complete.outcomes")
+def a_refused_connection_where_an_uplink_came_later(scene):
+    a_refused_connection_where_the_network_is_private(scene)
+    first = scene.identities("tree", "parent")[0]
+    scene.add(first, "process_identity", first.run).CopyFrom(first)
+    scene.identities("tree", "parent")[1].process_identity.routes_beyond_loopback = 1
+
+
 @fails("boundary.attempts")
 def a_connection_that_nobody_saw_where_the_network_is_private(scene):
     scene.replace_in_rows("tree", "parent", b" tcp=errno:13", b" tcp=ok")

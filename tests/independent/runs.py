@@ -48,6 +48,7 @@ class Identity:
         self.pid, self.start_time = self.seen.pid, self.seen.start_time
         self.first_at = event.at_ns
         self.gone_at = self.gone_seq = None
+        self.later = []  # what further events tell of the same process
 
 
 class Run:
@@ -175,6 +176,9 @@ class Run:
         if len(found) != 1:
             return
         identity = self.identities[role] = next(iter(found.values()))
+        identity.later = [event.process_identity for event in self.of("process_identity")
+                          if (event.process_identity.pid, event.process_identity.start_time) ==
+                          (identity.pid, identity.start_time) and event.process_identity.executable_sha256 in probes]
         for event in sorted(self.of("process_exit") + self.of("process_gone"), key=lambda event: event.seq):
             gone = getattr(event, event.WhichOneof("what"))
             if (gone.pid, gone.start_time) == (identity.pid, identity.start_time):

@@ -71,10 +71,11 @@ static void an_errno_of_a_network_counts_only_where_the_network_is_private(void 
 static void a_network_is_private_only_where_it_is_known_to_be(void **state)
 {
     static const char *const outcomes[] = {"denied",       "undetermined", "undetermined",
-                                           "undetermined", "undetermined", "undetermined"};
+                                           "undetermined", "undetermined", "undetermined",
+                                           "undetermined", "undetermined", "denied"};
 
     (void)state;
-    for (int change = 0; change < 6; change++) {
+    for (int change = 0; change < 9; change++) {
         struct scene *scene = told(TREE, "udp", "errno:111", true);
         size_t place = scene_place(scene, strict_tree(scene), SCENE(PROCESS_IDENTITY), 1);
         Exhibit__ProcessIdentity *identity = scene->events[place].event->process_identity;
@@ -90,6 +91,17 @@ static void a_network_is_private_only_where_it_is_known_to_be(void **state)
         if (change == 5) { /* the first event of the identity counts */
             scene_insert(scene, place + 1, strict_tree(scene), SCENE(PROCESS_IDENTITY), identity);
             identity->network_namespace = 0;
+        }
+        if (change > 5) { /* and a later one may show no more */
+            Exhibit__ProcessIdentity later = *identity;
+
+            if (change == 6)
+                later.routes_beyond_loopback = 1;
+            if (change == 7)
+                later.network_namespace += 5;
+            if (change == 8)
+                later.routes_case = EXHIBIT__PROCESS_IDENTITY__ROUTES__NOT_SET;
+            scene_insert(scene, place + 1, strict_tree(scene), SCENE(PROCESS_IDENTITY), &later);
         }
         want_outcome(scene, "child/1", "udp", outcomes[change]);
     }

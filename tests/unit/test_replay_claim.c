@@ -154,6 +154,38 @@ static void outcomes_follow_from_what_was_told(void **state)
     }
 }
 
+static void an_uplink_that_comes_later_is_one(void **state)
+{
+    static const char *const outcomes[] = {"undetermined", "undetermined", "denied"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
+        Exhibit__Event *first, *again;
+
+        if (i > 0)
+            scene_init(&scene);
+        scene.told[3] = "errno:111";
+        scene_build(&scene);
+        for (int role = 0; role < 3; role++)
+            scene_find(&scene, WHAT(PROCESS_IDENTITY), RUN_STRICT, (size_t)role)
+                ->process_identity->routes_beyond_loopback = 0;
+        first = scene_find(&scene, WHAT(PROCESS_IDENTITY), RUN_STRICT, 1);
+        again = scene_insert(&scene, scene_find(&scene, WHAT(STEP), RUN_STRICT, 0), RUN_STRICT);
+        again->what_case = WHAT(PROCESS_IDENTITY);
+        again->process_identity = scene_take(&scene, sizeof *again->process_identity);
+        *again->process_identity = *first->process_identity;
+        if (i == 0)
+            again->process_identity->routes_beyond_loopback = 1;
+        if (i == 1)
+            again->process_identity->network_namespace += 1;
+        if (i == 2)
+            again->process_identity->routes_case = EXHIBIT__PROCESS_IDENTITY__ROUTES__NOT_SET;
+        assert_string_equal(attempt_of(claimed(), "child", 1, "tcp")->outcome, outcomes[i]);
+        if (i + 1 < sizeof outcomes / sizeof *outcomes)
+            (void)stop(NULL);
+    }
+}
+
 static void a_trace_that_nothing_explains_reaches_every_attempt_of_its_effect(void **state)
 {
     Exhibit__Event *event;
@@ -311,6 +343,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_claim_of_the_good_scene, start, stop),
+        cmocka_unit_test_setup_teardown(an_uplink_that_comes_later_is_one, start, stop),
         cmocka_unit_test_setup_teardown(outcomes_follow_from_what_was_told, start, stop),
         cmocka_unit_test_setup_teardown(a_trace_that_nothing_explains_reaches_every_attempt_of_its_effect, start, stop),
         cmocka_unit_test_setup_teardown(copies_that_differ_make_a_row_undetermined, start, stop),

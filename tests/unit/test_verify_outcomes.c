@@ -45,6 +45,35 @@ static void private_network(struct stage *s)
     }
 }
 
+/* A private network; the child is seen again later, as `change` says. */
+static void seen_again(struct stage *s, int how)
+{
+    Exhibit__ProcessIdentity *again;
+
+    private_network(s);
+    again = scene_identify(s->scene, SCENE_STRICT, EXHIBIT__ROLE__ROLE_CHILD);
+    again->network_namespace = how == 1 ? 9 : 8;
+    again->routes_beyond_loopback = how == 0 ? 1 : 0;
+    if (how == 2)
+        again->routes_case = EXHIBIT__PROCESS_IDENTITY__ROUTES__NOT_SET;
+    scene_move_last(s->scene, scene_at(s->scene, SCENE_STRICT, EXHIBIT__EVENT__WHAT_STEP, 0));
+}
+
+static void gains_an_uplink(struct stage *s)
+{
+    seen_again(s, 0);
+}
+
+static void changes_its_namespace(struct stage *s)
+{
+    seen_again(s, 1);
+}
+
+static void is_seen_again(struct stage *s)
+{
+    seen_again(s, 2);
+}
+
 static const struct outcome {
     const char *effect;
     const char *told;
@@ -81,6 +110,26 @@ static void each_outcome_follows_from_what_was_told(void **state)
         claim = derive(&stage);
         assert_string_equal(attempt_of(claim, "child", 1, outcomes[i].effect)->outcome, outcomes[i].outcome);
         assert_int_equal(attempt_of(claim, "child", 1, outcomes[i].effect)->errno_value, outcomes[i].errno_value);
+        exhibit__claim__free_unpacked(claim, NULL);
+        scene_free(stage.scene);
+    }
+}
+
+static void an_uplink_that_comes_later_is_one(void **state)
+{
+    static const struct {
+        void (*network)(struct stage *s);
+        const char *outcome;
+    } cases[] = {{gains_an_uplink, "undetermined"}, {changes_its_namespace, "undetermined"}, {is_seen_again, "denied"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct stage stage = set_up(cases[i].network);
+        Exhibit__Claim *claim;
+
+        assert_true(scene_replace(stage.scene, SCENE_STRICT, " tcp=errno:13", " tcp=errno:111", 0));
+        claim = derive(&stage);
+        assert_string_equal(attempt_of(claim, "child", 1, "tcp")->outcome, cases[i].outcome);
         exhibit__claim__free_unpacked(claim, NULL);
         scene_free(stage.scene);
     }
@@ -241,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_outcome_follows_from_what_was_told),
+        cmocka_unit_test(an_uplink_that_comes_later_is_one),
         cmocka_unit_test(a_trace_that_nothing_explains_reaches_every_attempt),
         cmocka_unit_test(a_fork_of_a_role_is_no_second_identity),
         cmocka_unit_test(optional_identities_accept_an_unseen_role_that_spoke),

@@ -19,12 +19,7 @@
 enum { HOLLOW_BYTES = 1 << 20, ENVELOPE_BYTES = 256 }; /* room for what an Event holds beside its Artifact */
 
 struct collecting {
-    const char *const *skip;
-    size_t skip_count;
-    struct pack_writer *pack;
-    int (*take)(void *context, const Exhibit__Artifact *artifact, const void *content, size_t size_bytes,
-                struct err *err);
-    void *context;
+    const struct artifacts_request *request;
     uint64_t count;       /* handed on */
     uint64_t passed_over; /* beyond LIMIT_ARTIFACTS */
 };
@@ -157,8 +152,8 @@ static int collect_file(struct collecting *collecting, const struct walk_entry *
     artifact->size_bytes = S_ISREG(stat.st_mode) ? (uint64_t)stat.st_size : 0;
     if (is_unwanted(finding, fd, &stat) || !read_file(finding, fd, &stat))
         return 0;
-    code =
-        pack_put(collecting->pack, PACK_OBSERVATION, finding->content.data, finding->content.size_bytes, &digest, err);
+    code = pack_put(collecting->request->pack, PACK_OBSERVATION, finding->content.data, finding->content.size_bytes,
+                    &digest, err);
     if (code < 0)
         return code;
     set_digest(finding, &digest);
@@ -190,16 +185,22 @@ static int hand_on(struct collecting *collecting, struct finding *finding, struc
     bool kept = finding->artifact.kept;
 
     collecting->count++;
-    return collecting->take(collecting->context, &finding->artifact, kept ? content->data : NULL,
-                            kept ? content->size_bytes : 0, err);
+    return collecting->request->take(collecting->request->context, &finding->artifact, kept ? content->data : NULL,
+                                     kept ? content->size_bytes : 0, err);
 }
 
 static bool is_skipped(const struct collecting *collecting, const char *path)
 {
-    for (size_t i = 0; i < collecting->skip_count; i++)
-        if (strcmp(collecting->skip[i], path) == 0)
+    for (size_t i = 0; i < collecting->request->skip_count; i++)
+        if (strcmp(collecting->request->skip[i], path) == 0)
             return true;
     return false;
+}
+
+/* One of those that the recorder makes in each scratch. */
+static bool is_own_folder(const char *path)
+{
+    return strcmp(path, "") == 0 || strcmp(path, "home") == 0 || strcmp(path, "tmp") == 0 || strcmp(path, "run") == 0;
 }
 
 static int collect_entry(void *context, const struct walk_entry *entry, struct err *err)
@@ -208,7 +209,8 @@ static int collect_entry(void *context, const struct walk_entry *entry, struct e
     struct finding finding;
     int code = 0;
 
-    if (S_ISDIR(entry->stat.st_mode) || is_skipped(collecting, entry->path))
+    if (is_skipped(collecting, entry->path) ||
+        (S_ISDIR(entry->stat.st_mode) && (!collecting->request->folders || is_own_folder(entry->path))))
         return 0;
     if (collecting->count == LIMIT_ARTIFACTS) {
         collecting->passed_over++;
@@ -218,6 +220,8 @@ static int collect_entry(void *context, const struct walk_entry *entry, struct e
     finding.artifact.mode = entry->stat.st_mode;
     if (S_ISREG(entry->stat.st_mode))
         code = collect_file(collecting, entry, &finding, err);
+    else if (S_ISDIR(entry->stat.st_mode))
+        set_note(&finding, "a folder");
     else if (S_ISLNK(entry->stat.st_mode))
         collect_link(entry, &finding);
     else
@@ -244,20 +248,16 @@ static int collect_obstacle(void *context, const char *path, struct err *err)
     return hand_on(collecting, &finding, err);
 }
 
-int artifacts_collect(const char *scratch, const char *const *skip, size_t skip_count, struct pack_writer *pack,
-                      int (*take)(void *context, const Exhibit__Artifact *artifact, const void *content,
-                                  size_t size_bytes, struct err *err),
-                      void *context, struct err *err)
+int artifacts_collect(const struct artifacts_request *request, struct err *err)
 {
-    struct collecting collecting = {
-        .skip = skip, .skip_count = skip_count, .pack = pack, .take = take, .context = context};
+    struct collecting collecting = {.request = request};
     struct walk_visitor visitor = {collect_entry, collect_obstacle, &collecting};
-    AUTO_FD int fd = open(scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_FD int fd = open(request->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct finding rest;
     int code;
 
     if (fd < 0)
-        return err_set_errno(err, "open the folder %s", scratch);
+        return err_set_errno(err, "open the folder %s", request->scratch);
     code = walk_tree(fd, &visitor, err);
     if (code < 0 || collecting.passed_over == 0)
         return code;

@@ -26,26 +26,30 @@ static uint32_t round_of(const struct ending *ending, const char *line)
     return strncmp(line, start, start_bytes) == 0 ? (uint32_t)strtoul(line + start_bytes, NULL, 10) : 0;
 }
 
-void ending_lines(struct ending *ending, const uint8_t *bytes, size_t size_bytes)
+void ending_lines(struct ending *ending, Exhibit__StreamName stream, const uint8_t *bytes, size_t size_bytes)
 {
+    bool copy = stream == EXHIBIT__STREAM_NAME__STREAM_SCRATCH_GRANDCHILD;
+    struct bytes *part = &ending->parts[copy];
     struct err err;
 
+    if (!copy && stream != EXHIBIT__STREAM_NAME__STREAM_STDOUT)
+        return;
     if (ending->probe == NULL || ending->probe->n_ending == 0 || ending->sent > 0)
         return;
     for (size_t i = 0; i < size_bytes; i++) {
         uint32_t round;
 
         if (bytes[i] != '\n') {
-            if (ending->part.size_bytes < LIMIT_LINE_BYTES) /* the rest of a longer one does not matter */
-                (void)bytes_add(&ending->part, bytes + i, 1, LIMIT_LINE_BYTES, &err);
+            if (part->size_bytes < LIMIT_LINE_BYTES) /* the rest of a longer one does not matter */
+                (void)bytes_add(part, bytes + i, 1, LIMIT_LINE_BYTES, &err);
             continue;
         }
-        round = ending->part.data == NULL ? 0 : round_of(ending, (const char *)ending->part.data);
+        round = part->data == NULL ? 0 : round_of(ending, (const char *)part->data);
         if (round > ending->rounds_seen)
             ending->rounds_seen = round;
-        ending->part.size_bytes = 0;
-        if (ending->part.data != NULL)
-            ending->part.data[0] = 0;
+        part->size_bytes = 0;
+        if (part->data != NULL)
+            part->data[0] = 0;
     }
 }
 
@@ -180,6 +184,7 @@ int ending_tick(struct ending *ending, struct err *err)
 
 void ending_done(struct ending *ending)
 {
-    bytes_done(&ending->part);
+    bytes_done(&ending->parts[0]);
+    bytes_done(&ending->parts[1]);
     observer_alive_free(&ending->look);
 }

@@ -27,12 +27,15 @@ struct ending {
     uint64_t started_at_ns;
     size_t sent; /* steps so far */
     uint64_t last_sent_at_ns;
-    uint32_t rounds_seen; /* of the role that the first step waits for */
-    struct bytes part;    /* of a line that is not whole yet */
+    uint32_t rounds_seen;  /* of the role that the first step waits for */
+    struct bytes parts[2]; /* of a line that is not whole yet: on stdout, and in the role's copy */
 };
 
-/* Takes what came on stdout or in a role's copy: counts the rounds of the role that the first step waits for. */
-void ending_lines(struct ending *ending, const uint8_t *bytes, size_t size_bytes);
+/*
+ * Takes what came on stdout or in the copy of the role that the first step waits for, and counts its rounds; a launcher
+ * may swallow either. Other streams count for nothing.
+ */
+void ending_lines(struct ending *ending, Exhibit__StreamName stream, const uint8_t *bytes, size_t size_bytes);
 
 /* Takes the identity of a process that executes the probe: the parent's own end may be a step. */
 void ending_identity(struct ending *ending, const Exhibit__ProcessIdentity *identity);

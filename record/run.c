@@ -69,8 +69,7 @@ static void bytes_seen(void *context, Exhibit__StreamName stream, const uint8_t 
 {
     struct run *run = context;
 
-    if (stream == EXHIBIT__STREAM_NAME__STREAM_STDOUT)
-        ending_lines(&run->ending, bytes, size_bytes);
+    ending_lines(&run->ending, stream, bytes, size_bytes);
 }
 
 static int exit_ready(void *context, uint32_t ready, struct err *err)

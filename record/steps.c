@@ -94,8 +94,14 @@ static int run_in_copies(struct session *session, const struct run_request *requ
     if (put_freeze(session, where.run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_AFTER, "workspace", session->workspace, false,
                    err) < 0)
         return err->code;
-    return artifacts_collect(session->scratch, skip, request->probe != NULL ? 3 : 0, journal_pack(session->journal),
-                             artifact_take, &where, err);
+    return artifacts_collect(&(struct artifacts_request){.scratch = session->scratch,
+                                                         .skip = skip,
+                                                         .skip_count = request->probe != NULL ? 3 : 0,
+                                                         .folders = request->kind != EXHIBIT__RUN_KIND__RUN_CASE,
+                                                         .pack = journal_pack(session->journal),
+                                                         .take = artifact_take,
+                                                         .context = &where},
+                             err);
 }
 
 /* Fills argv for the mode: the command itself, or the candidate around it. */
@@ -126,7 +132,8 @@ int steps_launcher(struct session *session, struct err *err)
     (void)snprintf(probe, sizeof probe, "%s/exhibit-probe", session->tools);
     progress(session, "strict", "launcher");
     if (phase_put(session->journal, "", EXHIBIT__PHASE_NAME__PHASE_LAUNCHER, err) < 0 ||
-        text_list_add(&command, probe, strlen(probe), err) < 0 || text_list_add(&command, "nothing", 7, err) < 0 ||
+        text_list_add(&command, probe, strlen(probe), err) < 0 ||
+        text_list_add(&command, "surroundings", 12, err) < 0 ||
         argv_for(session, request.mode, &command, &argv, err) < 0 ||
         expand_environment(session, NULL, 0, &environment, err) < 0)
         return err->code;

@@ -133,6 +133,7 @@ static void report_measured(FILE *out, const struct verdict *verdict)
                                                                                   : "snapshots of /proc");
     if (start->process_observer_note[0] != '\0')
         report_text(out, "", start->process_observer_note);
+    report_launcher(out, &verdict->surroundings);
 }
 
 static void report_oracle_line(void *context, const char *text, bool wider)
@@ -194,7 +195,8 @@ int report_print_json(const struct verdict *verdict, FILE *out, struct err *err)
 {
     json_t *findings = json_array(), *limits = json_array(), *whole = NULL;
     json_t *claim = verdict->claim == NULL ? json_null() : claim_to_json(verdict->claim);
-    int failed = findings == NULL || limits == NULL || claim == NULL;
+    json_t *launcher = report_launcher_json(&verdict->surroundings);
+    int failed = findings == NULL || limits == NULL || claim == NULL || launcher == NULL;
 
     for (size_t i = 0; !failed && i < verdict->findings.kept; i++)
         failed = json_array_append_new(findings, json_string(verdict->findings.texts[i]));
@@ -203,9 +205,10 @@ int report_print_json(const struct verdict *verdict, FILE *out, struct err *err)
     for (size_t i = 0; !failed && i < REPORT_LIMITS; i++)
         failed = json_array_append_new(limits, json_string(report_limits[i]));
     if (!failed)
-        whole = json_pack("{s:s, s:s, s:O, s:O, s:b, s:O}", "schema", "exhibit.verdict/1", "verdict",
+        whole = json_pack("{s:s, s:s, s:O, s:O, s:b, s:O, s:O}", "schema", "exhibit.verdict/1", "verdict",
                           verdict->findings.count == 0 ? "verified" : "refuted", "findings", findings, "claim", claim,
-                          "claim_recorded", verdict->has_claim, "limits", limits);
+                          "claim_recorded", verdict->has_claim, "limits", limits, "launcher", launcher);
+    json_decref(launcher);
     json_decref(findings);
     json_decref(limits);
     json_decref(claim);

@@ -166,6 +166,9 @@ static int verdict_check_facts(struct verdict_work *work, struct err *err)
 
     if (ledger_read(&work->evidence, &out->ledger, err) < 0)
         return finding_of_error(&out->findings, "the receipt", err);
+    /* What cannot be read is found by the checks below. */
+    if (surroundings_gather(&work->evidence, &out->ledger, &out->surroundings, err) == ERR_SYSTEM)
+        return ERR_SYSTEM;
     if (verdict_read_texts(work, &has_plan, err) < 0)
         return err->code;
     binding.plan = has_plan ? &out->plan : NULL;
@@ -215,6 +218,7 @@ void verdict_done(struct verdict *verdict)
 {
     finding_done(&verdict->findings);
     ledger_done(&verdict->ledger);
+    surroundings_done(&verdict->surroundings);
     plan_done(&verdict->plan);
     oracle_done(&verdict->oracle);
     if (verdict->claim != NULL)

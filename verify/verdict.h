@@ -9,6 +9,7 @@
 #include "formats/plan.h"
 #include "verify/finding.h"
 #include "verify/ledger.h"
+#include "verify/surroundings.h"
 
 #include <stdbool.h>
 
@@ -26,6 +27,7 @@ struct verdict {
     struct findings findings; /* none: verified */
     bool has_claim;           /* the bundle has a recorded claim */
     struct ledger ledger;     /* recording_start is NULL where the log could not be read */
+    struct surroundings surroundings;
     struct plan plan;
     struct oracle oracle; /* the recorded one, where has_oracle */
     bool has_oracle;

@@ -6,6 +6,7 @@
 #include "record/probe/tree.h"
 #include "record/probe/worker.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +17,12 @@
 
 static const char usage[] =
     "usage: exhibit-probe nothing\n"
+    "       exhibit-probe surroundings\n"
     "       exhibit-probe run parent|child|grandchild NONCE KEY=VALUE...\n"
     "\n"
-    "`nothing` ends at once with 0. `run` plays a role: it tries the effects, tells on stdout and in\n"
+    "`nothing` ends at once with 0. `surroundings` prints a line, then the current folder and each variable,\n"
+    "each ended by a NUL: what the launcher made of what it was given. `run` plays a role: it tries the effects, tells "
+    "on stdout and in\n"
     "SCRATCH/exhibit-probe-ROLE.lines what came of them, stays until its lifetime is over and ends with 0.\n"
     "All keys but the last two are needed, in any order; paths are absolute:\n"
     "  tree=0|1            1: the parent starts a child, and the child a detached grandchild\n"
@@ -33,6 +37,21 @@ static const char usage[] =
     "  scratch=DIR         a folder that may be written to\n"
     "  parent_ms=N         the parent ends itself so long after its start instead\n"
     "  ignore_term=0|1     1: every role ignores SIGTERM\n";
+
+/* Tells the current folder (empty where there is none) and the environment. */
+static int tell_surroundings(void)
+{
+    char folder[PATH_MAX];
+
+    (void)fputs("EXHIBIT1 surroundings\n", stdout);
+    (void)fputs(getcwd(folder, sizeof folder) == NULL ? "" : folder, stdout);
+    (void)putchar(0);
+    for (char **variable = environ; *variable != NULL; variable++) {
+        (void)fputs(*variable, stdout);
+        (void)putchar(0);
+    }
+    return fflush(stdout) != 0;
+}
 
 /* What a launcher left behind (blocked, ignored) must not change how a role ends. */
 static void reset_signals(bool ignores_term)
@@ -102,6 +121,8 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "nothing") == 0)
         return 0;
+    if (argc == 2 && strcmp(argv[1], "surroundings") == 0)
+        return tell_surroundings();
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return fputs(usage, stdout) < 0 || fflush(stdout) != 0;
     if (assignment_parse(argc, argv, &assignment, &err) < 0) {

@@ -63,6 +63,8 @@ static int note_down(void *context, const Exhibit__Artifact *artifact, const voi
     return 0;
 }
 
+static bool with_folders;
+
 /* Collects from the folder "s", with "kept.out" passed over. */
 static void collect(struct list *list, size_t room)
 {
@@ -75,7 +77,14 @@ static void collect(struct list *list, size_t room)
     *list = (struct list){.items = calloc(room, sizeof(struct seen))};
     assert_non_null(list->items);
     assert_int_equal(pack_writer_new(dir, "pack", &writer, &err), 0);
-    code = artifacts_collect(at("s"), skip, 2, writer, note_down, list, &err);
+    code = artifacts_collect(&(struct artifacts_request){.scratch = at("s"),
+                                                         .skip = skip,
+                                                         .skip_count = 2,
+                                                         .folders = with_folders,
+                                                         .pack = writer,
+                                                         .take = note_down,
+                                                         .context = list},
+                             &err);
     pack_writer_abandon(writer);
     if (code < 0)
         fail_msg("%s", err.text);
@@ -265,6 +274,33 @@ static void more_than_the_limit_are_counted_in_a_last_note(void **state)
     free(list.items);
 }
 
+static void folders_are_told_where_asked_but_for_the_recorders_own(void **state)
+{
+    static const char *const wanted[] = {".git", "home/.config", "home/.config/x", "tmp/deep"};
+    struct list list;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        make_folder(((const char *const[]){"s", "s/home", "s/tmp"})[i]);
+    make_folder("s/run");
+    make_folder("s/.git");
+    make_folder("s/home/.config");
+    make_folder("s/tmp/deep");
+    make_file("s/home/.config/x", "");
+    with_folders = true;
+    collect(&list, 10);
+    with_folders = false;
+    assert_int_equal(list.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(list.items[i].path, wanted[i]);
+    assert_not_kept(&list, ".git", "a folder");
+    assert_true(S_ISDIR(list.items[0].mode));
+    free(list.items);
+    collect(&list, 10);
+    assert_int_equal(list.count, 1);
+    free(list.items);
+}
+
 static int refuse(void *context, const Exhibit__Artifact *artifact, const void *content, size_t size_bytes,
                   struct err *err)
 {
@@ -282,9 +318,11 @@ static void a_failure_of_the_taker_ends_the_walk_and_a_missing_scratch_is_named(
     (void)state;
     make_folder("s");
     assert_int_equal(mkfifo(at("s/pipe"), 0600), 0);
-    assert_int_equal(artifacts_collect(at("s"), NULL, 0, NULL, refuse, NULL, &err), ERR_LIMIT);
+    assert_int_equal(artifacts_collect(&(struct artifacts_request){.scratch = at("s"), .take = refuse}, &err),
+                     ERR_LIMIT);
     assert_string_equal(err.text, "artifact pipe: no more");
-    assert_int_equal(artifacts_collect(at("no"), NULL, 0, NULL, refuse, NULL, &err), ERR_SYSTEM);
+    assert_int_equal(artifacts_collect(&(struct artifacts_request){.scratch = at("no"), .take = refuse}, &err),
+                     ERR_SYSTEM);
     assert_non_null(strstr(err.text, at("no")));
 }
 
@@ -296,6 +334,7 @@ int main(void)
         IN_FOLDER(archives_are_listed_by_member_if_they_are_whole_and_fit_an_event),
         IN_FOLDER(what_may_not_be_read_is_noted_and_the_rest_is_kept),
         IN_FOLDER(more_than_the_limit_are_counted_in_a_last_note),
+        IN_FOLDER(folders_are_told_where_asked_but_for_the_recorders_own),
         IN_FOLDER(a_failure_of_the_taker_ends_the_walk_and_a_missing_scratch_is_named),
     };
 

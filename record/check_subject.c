@@ -122,7 +122,7 @@ static int artifact_show(void *context, const Exhibit__Artifact *artifact, const
     Exhibit__Event event = event_of();
 
     for (size_t i = 0; i < showing->expected->archive_count; i++)
-        showing->archive_counts[i] += judge_archive_matches(&showing->expected->archives[i], artifact);
+        showing->archive_counts[i] += judge_path_matches(showing->expected->archives[i].path, &artifact->path) ? 1 : 0;
     JOURNAL_WHAT(event, artifact, ARTIFACT, (Exhibit__Artifact *)artifact); /* only looked at */
     return show(showing, &event, clock_now_ns(), content, size_bytes, err);
 }

@@ -23,7 +23,7 @@ network: none
 """
 EFFECTS = ["read", "read-link", "write", "tcp", "udp"]
 ENDING = {"after": {"role": "grandchild", "rounds": 2}, "signal": "TERM", "to": "group"}
-TREE = {"name": "tree", "kind": "tree", "rounds": 3, "interval_ms": 100, "lifetime_ms": 3200}
+TREE = {"name": "tree", "kind": "tree", "rounds": 15, "interval_ms": 100, "lifetime_ms": 3200}
 SURVIVED = ["cancel.ended", "cancel.quiet"]
 UNSURE = ["complete.outcomes"]
 REACHED = ["boundary.attempts", "boundary.traces"]
@@ -57,7 +57,7 @@ def setUpModule():
     for mode in ("relay", "swallow", "litter"):
         place(mode, mode, trials=BOOTSTRAP if mode == "litter" else None, cases=cases_in(says=("echo said", {"exit": 0, "stdout": {"equals": "said\n"}})))
     place("session", "session", confined=False,
-          trials=[{**TREE, "rounds": 15, "ending": {"steps": [ENDING]}}])
+          trials=[{**TREE, "ending": {"steps": [ENDING]}}])
     place("lock", "lock", ending={**ENDING, "signal": "KILL"})
     place("link", "link", trials=BOOTSTRAP,
           cases=cases_in(here=("test -e lib/f && pwd -P", {"exit": 0})), workspace="workspace")
@@ -80,7 +80,7 @@ def setUpModule():
     words = PLACES["removes"].words()
     words[-1] = through / "work"
     items = sorted(PLACES.values(), key=lambda item: "kind\": \"tree" not in (item.folder / "plan.yaml").read_text())
-    hostile.record_all([(item, {"words": words} if item.name == "removes" else {}) for item in items], 8)
+    hostile.record_all([(item, {"words": words} if item.name == "removes" else {}) for item in items], 16)
 
 
 def tearDownModule():

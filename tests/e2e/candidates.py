@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""The shipped candidates: bubblewrap and landlock measured with two endings, as root and as an ordinary user; what is
+missing is said with how to get it; all of them have the same grants. usage: candidates.py BUILD SOURCE
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import hostile
+from hostile import FOR_TREE, Place, claim_of, facts_of, failing, met
+
+CANDIDATES = hostile.SOURCE / "candidates"
+NAMES = sorted(path.parent.name for path in CANDIDATES.glob("*/candidate.yaml"))
+GRANTED = [name for name in NAMES if name != "open"]
+USER = 65534
+AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--"]
+TREE = {"kind": "tree", "rounds": 15, "interval_ms": 100, "lifetime_ms": 3200}
+EFFECTS = ["read", "read-link", "write", "tcp", "udp"]
+DENIED = {effect: {"denied"} for effect in EFFECTS}
+CASES = {"user": ({"command": ["/usr/bin/node", "-e", "require('os').userInfo()"]}, {"exit": 0}),
+         "scratch": ({"command": ["/usr/bin/node", "-e", "require('fs').writeFileSync(process.argv[1], '')",
+                                  "{scratch}/made"]}, {"exit": 0})}
+PLACES = {}
+
+
+def place(name, use, policy, endings=("term", "kill"), **more):
+    trials = [{**TREE, "name": name, "ending": {"steps": [
+        {"after": {"role": "grandchild", "rounds": 2}, "signal": signal, "to": "group"}]}}
+        for name, signal in (("term", "TERM"), ("kill", "KILL")) if name in endings]
+    oracle = [{**FOR_TREE[0], "name": trial["name"]} for trial in trials]
+    PLACES[name] = Place(name, CASES, trials, oracle, {"use": use, "policy": f"{policy}.yaml"}, **more)
+    return PLACES[name]
+
+
+def for_user(item):
+    """Gives the place to an ordinary user; words of a toolkit that this user can reach."""
+    toolkit = hostile.ROOT / "toolkit"
+    (toolkit / "share" / "exhibit").mkdir(parents=True)
+    (toolkit / "bin").mkdir()
+    for program in ("exhibit-record", "exhibit-probe", "exhibit-confine"):
+        shutil.copy2(hostile.BUILD / "bin" / program, toolkit / "bin" / program)
+    shutil.copytree(CANDIDATES, toolkit / "share" / "exhibit" / "candidates")
+    for path in (item.folder, item.folder / "work"):
+        os.chown(path, USER, USER)
+    return item.words(program=toolkit / "bin" / "exhibit-record")
+
+
+def setUpModule():
+    # Landlock's are apart, for in them the detached are waited for.
+    items = [(place(f"landlock-{ending}", "landlock", "deny-default", [ending]), {}) for ending in ("term", "kill")]
+    if shutil.which("bwrap"):
+        items += [(place("strict", "bubblewrap", "deny-default"), {}), (place("usable", "bubblewrap", "usable"), {})]
+        if os.geteuid() == 0:
+            user = place("user", "bubblewrap", "usable")
+            items.append((user, {"before": AS_USER, "words": for_user(user)}))
+    hostile.record_all(items, 5)
+
+
+def tearDownModule():
+    found = hostile.leftovers()
+    assert not found, found
+
+
+def outcomes(claim):
+    found = {}
+    for one in claim["attempts"]:
+        if one["mode"] == "strict":
+            found.setdefault(one["effect"], set()).add(one["outcome"])
+    return found
+
+
+def survivors(claim):
+    return sorted((one["trial"], one["role"]) for one in claim["tree"]
+                  if one["mode"] == "strict" and one["ended_by"] != "step")
+
+
+class Measured(unittest.TestCase):
+    def fails(self, name, rules):
+        item = PLACES[name]
+        claim = claim_of(item.bundle)
+        self.assertEqual(failing(claim), rules, [(one["rule"], one["detail"]) for one in claim["rules"]])
+        self.assertEqual((item.done.code, hostile.verified(item.bundle)[0]), (0, 0), item.done)
+        return claim
+
+    def test_landlock_confines_hides_the_user_and_leaves_the_detached_after_both_endings(self):
+        for ending in ("term", "kill"):
+            claim = self.fails(f"landlock-{ending}", ["useful.contract", "cancel.ended", "cancel.quiet"])
+            self.assertEqual(outcomes(claim), DENIED)
+            self.assertEqual(met(claim, "strict"), {"user": False, "scratch": True})
+            self.assertEqual(survivors(claim), [(ending, "grandchild")])
+
+    @unittest.skipUnless(shutil.which("bwrap"), "bwrap is not installed")
+    def test_bubblewrap_confines_hides_the_user_and_ends_all_after_both_endings(self):
+        claim = self.fails("strict", ["useful.contract"])
+        self.assertEqual(outcomes(claim), {**DENIED, "udp": {"diverted"}})
+        self.assertEqual(met(claim, "strict"), {"user": False, "scratch": True})
+        self.assertEqual(survivors(claim), [])
+
+    @unittest.skipUnless(shutil.which("bwrap"), "bwrap is not installed")
+    def test_bubblewrap_is_go_where_the_user_database_is_granted_too(self):
+        claim = self.fails("usable", [])
+        self.assertEqual(claim["decision"], "GO")
+        self.assertEqual(outcomes(claim), {**DENIED, "udp": {"diverted"}})
+
+    @unittest.skipUnless(shutil.which("bwrap") and os.geteuid() == 0, "bwrap and root are needed")
+    def test_the_same_as_an_ordinary_user_and_the_receipt_says_who(self):
+        self.fails("user", [])
+        self.assertEqual([facts_of(PLACES[name].bundle).start.host.uid for name in ("usable", "user")], [0, USER])
+        self.assertIn(f"uid {USER}, gid {USER}", hostile.run("exhibit-verify", PLACES["user"].bundle).stdout)
+
+    @unittest.skipUnless(shutil.which("bwrap"), "bwrap is not installed")
+    def test_the_programs_that_the_launcher_starts_are_identified(self):
+        binaries = {one.name: one.path for one in facts_of(PLACES["usable"].bundle).start.binaries}
+        self.assertEqual(binaries["bwrap"], str(pathlib.Path("/usr/bin/bwrap").resolve()).encode())
+        self.assertTrue(binaries["launcher"].endswith(b"/box/candidate/launch"), binaries["launcher"])
+
+
+class Shipped(unittest.TestCase):
+    def test_each_is_read_and_has_a_note(self):
+        taken = hostile.ROOT / "taken.exhibit"
+        taken.touch()
+        for name in NAMES:
+            with self.subTest(name):
+                self.assertTrue(any((CANDIDATES / name / note).exists() for note in ("NOTE.md", "README.md")))
+                plan = hostile.ROOT / f"{name}.yaml"
+                plan.write_text(f"version: 1\nname: x\ncandidate: {{use: {name}}}\n")
+                done = hostile.run("exhibit-record", "run", plan, "-o", taken)
+                self.assertEqual((done.returncode, "exists already" in done.stderr), (2, True), done.stderr)
+
+    def test_all_have_the_same_two_policies(self):
+        for name in GRANTED:
+            for policy in ("deny-default.yaml", "usable.yaml"):
+                self.assertTrue((CANDIDATES / name / policy).samefile(CANDIDATES / "grants" / policy), (name, policy))
+
+    def test_usable_grants_the_user_database_more_and_nothing_else(self):
+        strict, usable = ([re.sub(r"\s*#.*", "", line) for line in (CANDIDATES / "grants" / name).read_text().split("\n")]
+                          for name in ("deny-default.yaml", "usable.yaml"))
+        self.assertEqual([line for line in usable if line not in strict],
+                         ["  - /etc/passwd", "  - optional: /etc/nsswitch.conf"])
+        self.assertEqual([line for line in strict if line not in usable], [])
+
+    def test_one_whose_program_is_missing_is_skipped_with_how_to_get_it(self):
+        done = subprocess.run([hostile.SOURCE / "script" / "candidates", "--record", "--build", hostile.BUILD,
+                               "seatbelt"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout.count("skipped")), (0, 2), done)
+        self.assertIn("needs /usr/bin/sandbox-exec: No such file or directory; to get it: it comes with macOS",
+                      done.stdout)
+
+
+class Seatbelt(unittest.TestCase):
+    """Unmeasured: that its profile denies by default, and that unknown startup rules stop it, is all that is known."""
+
+    def setUp(self):
+        self.folder = hostile.ROOT / self.id().rpartition(".")[2][:40]
+        shutil.copytree(CANDIDATES / "seatbelt", self.folder)
+        for name in ("w", "s"):
+            (self.folder / name).mkdir()
+        (self.folder / "system.sb").write_text("(version 1)")
+        fake = self.folder / "sandbox-exec"
+        fake.write_text('#!/bin/sh\ncat "$2"; echo "$@"\n')
+        fake.chmod(0o755)
+        launch = (self.folder / "launch").read_text()
+        for path, at in (("/System/Library/Sandbox/Profiles/system.sb", "system.sb"),
+                         ("/usr/bin/sandbox-exec", "sandbox-exec")):
+            self.assertEqual(launch.count(path), 1)
+            launch = launch.replace(path, str(self.folder / at))
+        (self.folder / "launch").write_text(launch)
+
+    def launch(self):
+        return subprocess.run([self.folder / "launch", hostile.BUILD / "bin", self.folder / "deny-default.yaml",
+                               self.folder / "w", self.folder / "s", "--", "/bin/true", "one"], capture_output=True,
+                              text=True, timeout=20)
+
+    def test_unknown_startup_rules_stop_it(self):
+        done = self.launch()
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
+        self.assertIn("which startup.sha256 does not list", done.stderr)
+
+    def test_known_ones_are_imported_into_a_profile_that_denies_by_default_and_allows_the_grants(self):
+        digest = subprocess.run(["sha256sum", self.folder / "system.sb"], capture_output=True, text=True).stdout[:64]
+        with open(self.folder / "startup.sha256", "a") as known:
+            known.write(f"{digest} 0.0\n")
+        lines = self.launch().stdout.splitlines()
+        self.assertEqual(lines[:4], ["(version 1)", "(deny default)", f'(import "{self.folder}/system.sb")',
+                                     "(deny network*)"])
+        self.assertIn(f'(allow file-write* (subpath "{self.folder}/s"))', lines)
+        self.assertIn('(allow process-exec (subpath "/usr/bin/env"))', lines)
+        self.assertEqual([line for line in lines if "file-write" in line and "/w\"" in line], [])
+        self.assertTrue(lines[-1].endswith("-- /bin/true one"), lines[-1])
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")

@@ -1,3 +1,4 @@
+exhibit_unit_test(verify_surroundings exhibit_verify)
 # Real sandboxes and small launchers around the recorder, with real programs.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 foreach(name launchers candidates)

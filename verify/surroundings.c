@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #define TOLD_BYTES (2u << 20) /* of what the launcher's run said */
+#define TOLD_VARIABLES 16384  /* what comes behind is passed over */
+#define NAME_BYTES 256        /* shown of a name */
 
 /* It must not steer a terminal, and fit into JSON. */
 static void surroundings_make_plain(char *text)
@@ -24,7 +26,8 @@ static int surroundings_add(struct surroundings_list *list, const char *before, 
 
     if (list->count++ >= SURROUNDINGS_KEPT)
         return 0;
-    if (asprintf(&text, "%s%.*s", before, (int)name_bytes, (const char *)name) < 0)
+    if (asprintf(&text, "%s%.*s", before, (int)(name_bytes < NAME_BYTES ? name_bytes : NAME_BYTES),
+                 (const char *)name) < 0)
         return err_set_errno(err, "memory for a name");
     surroundings_make_plain(text);
     list->names[list->count - 1] = text;
@@ -80,7 +83,8 @@ static int surroundings_parse(struct surroundings *out, const Exhibit__RunStart 
             return err_set_errno(err, "memory for a path");
         surroundings_make_plain(out->folder);
     }
-    for (mark += strlen(mark) + 1; mark < end; mark += strlen(mark) + 1)
+    mark += strlen(mark) + 1;
+    for (size_t i = 0; mark < end && i < TOLD_VARIABLES; mark += strlen(mark) + 1, i++)
         if (surroundings_variable(out, start, mark, found, err) < 0)
             return err->code;
     for (size_t i = 0; i < start->n_environment; i++) {

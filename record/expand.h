@@ -19,8 +19,8 @@ void text_list_done(struct text_list *list);
 
 /*
  * Expands {workspace} {scratch} {home} {tools} {policy} {candidate} in each item and puts `command` (NULL: none) in
- * place of an item "{command}"; "{{" is a brace. ERR_USAGE: an unknown placeholder; ERR_LIMIT: more than LIMIT_WORDS_BYTES (plans are
- * checked for both before anything is started). `out` is empty before.
+ * place of an item "{command}"; "{{" is a brace. ERR_USAGE: an unknown placeholder; ERR_LIMIT: more than
+ * LIMIT_WORDS_BYTES (plans are checked for both before anything is started). `out` is empty before.
  */
 int expand_argv(const struct session *session, const struct text_list *template, const struct text_list *command,
                 struct text_list *out, struct err *err);

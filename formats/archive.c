@@ -6,6 +6,7 @@
 #include "formats/archive.h"
 
 #include "base/bytes.h"
+#include "formats/archive_xz.h"
 #include "formats/limits.h"
 
 #include <archive.h>
@@ -39,7 +40,9 @@ bool archive_name_is_known(const char *path, size_t size_bytes)
 
 /* One listing under way. */
 struct listing {
-    struct archive *filters; /* undoes compression; NULL where there is none */
+    struct archive *filters; /* undoes compression; NULL where there is none, or it is xz */
+    struct archive_xz *xz;
+    struct err xz_fault;
     struct archive *formats;
     uint64_t decoded_bytes; /* by the filters, so far */
     bool over_limit;        /* they gave more than is allowed */
@@ -57,6 +60,10 @@ static int archive_fault(const struct listing *listing, struct archive *archive,
 
     if (listing->over_limit)
         return err_set(err, ERR_LIMIT, "the archive unpacks to more than %llu bytes", LIMIT_ARCHIVE_CONTENT_BYTES);
+    if (listing->xz_fault.code != ERR_OK) {
+        *err = listing->xz_fault;
+        return err->code;
+    }
     if (archive_errno(archive) == ENOMEM)
         return err_set(err, ERR_SYSTEM, "out of memory in an archive");
     return err_set(err, ERR_FORMAT, "the archive is damaged or none: %s", text == NULL ? "no reason given" : text);
@@ -271,10 +278,21 @@ static int read_members(struct listing *listing, struct err *err)
 
 /* ---- the two readers ---- */
 
-/* libarchive's read callback of the format reader: the next bytes that the filters give. */
-static la_ssize_t next_decoded(struct archive *archive, void *context, const void **out)
+/* The next bytes of an xz; a fault is kept for archive_fault. */
+static la_ssize_t next_of_xz(struct archive *archive, struct listing *listing, const void **out)
 {
-    struct listing *listing = context;
+    size_t size_bytes = 0;
+
+    if (archive_xz_next(listing->xz, out, &size_bytes, &listing->xz_fault) < 0) {
+        archive_set_error(archive, EINVAL, "%s", listing->xz_fault.text);
+        return -1;
+    }
+    return (la_ssize_t)size_bytes;
+}
+
+/* The next bytes that the filters give. */
+static la_ssize_t next_of_filters(struct archive *archive, struct listing *listing, const void **out)
+{
     size_t size_bytes = 0;
     la_int64_t offset;
     int told;
@@ -288,27 +306,43 @@ static la_ssize_t next_decoded(struct archive *archive, void *context, const voi
         archive_set_error(archive, archive_errno(listing->filters), "%s", archive_error_string(listing->filters));
         return -1;
     }
-    listing->decoded_bytes += size_bytes;
+    return (la_ssize_t)size_bytes;
+}
+
+/* libarchive's read callback of the format reader: the next bytes that are undone, counted. */
+static la_ssize_t next_decoded(struct archive *archive, void *context, const void **out)
+{
+    struct listing *listing = context;
+    la_ssize_t got = listing->xz != NULL ? next_of_xz(archive, listing, out) : next_of_filters(archive, listing, out);
+
+    if (got <= 0)
+        return got;
+    listing->decoded_bytes += (uint64_t)got;
     /* Headers and padding come on top of the members' content: twice the limit is room enough for any of them. */
     if (listing->decoded_bytes > 2 * LIMIT_ARCHIVE_CONTENT_BYTES) {
         listing->over_limit = true;
         archive_set_error(archive, EFBIG, "it unpacks to too much");
         return -1;
     }
-    return (la_ssize_t)size_bytes;
+    return got;
 }
 
-/* Opens the filter reader, if the bytes are compressed at all; else listing->filters stays NULL. */
+/* Opens what undoes an xz, or the filter reader, if the bytes are compressed at all; else listing->filters stays NULL.
+ */
 static int open_filters(struct listing *listing, const void *from, size_t size_bytes, struct err *err)
 {
-    struct archive *filters = archive_read_new();
+    struct archive *filters;
     struct archive_entry *entry;
 
+    if (archive_xz_is_one(from, size_bytes)) {
+        listing->xz = archive_xz_new(from, size_bytes);
+        return listing->xz == NULL ? err_set(err, ERR_SYSTEM, "out of memory for an archive") : 0;
+    }
+    filters = archive_read_new();
     if (filters == NULL)
         return err_set(err, ERR_SYSTEM, "out of memory for an archive");
     listing->filters = filters;
     if (archive_read_support_filter_gzip(filters) != ARCHIVE_OK ||
-        archive_read_support_filter_xz(filters) != ARCHIVE_OK ||
         archive_read_support_filter_zstd(filters) != ARCHIVE_OK ||
         archive_read_support_filter_bzip2(filters) != ARCHIVE_OK ||
         archive_read_support_format_raw(filters) != ARCHIVE_OK)
@@ -316,6 +350,8 @@ static int open_filters(struct listing *listing, const void *from, size_t size_b
     if (archive_read_open_memory(filters, from, size_bytes) != ARCHIVE_OK ||
         archive_read_next_header(filters, &entry) != ARCHIVE_OK)
         return archive_fault(listing, filters, err);
+    if (archive_filter_count(filters) > 2) /* each takes memory of its own */
+        return err_set(err, ERR_LIMIT, "the archive is compressed more than once");
     if (archive_filter_count(filters) == 1) { /* the innermost one, which does nothing */
         archive_read_free(filters);
         listing->filters = NULL;
@@ -327,7 +363,7 @@ static int open_filters(struct listing *listing, const void *from, size_t size_b
 static int open_formats(struct listing *listing, const void *from, size_t size_bytes, struct err *err)
 {
     struct archive *formats = archive_read_new();
-    bool plain = listing->filters == NULL;
+    bool plain = listing->filters == NULL && listing->xz == NULL;
     int told;
 
     if (formats == NULL)
@@ -348,7 +384,7 @@ static int drain_filters(struct listing *listing, struct err *err)
     const void *rest;
     la_ssize_t got;
 
-    if (listing->filters == NULL)
+    if (listing->filters == NULL && listing->xz == NULL)
         return 0;
     while ((got = next_decoded(listing->formats, listing, &rest)) > 0)
         continue;
@@ -392,6 +428,7 @@ int archive_list_read(const void *from, size_t size_bytes, struct archive_list *
         archive_read_free(listing.formats);
     if (listing.filters != NULL)
         archive_read_free(listing.filters);
+    archive_xz_free(listing.xz);
     digest_run_free(listing.run);
     if (utf8 != (locale_t)0) {
         uselocale(before);
@@ -400,6 +437,7 @@ int archive_list_read(const void *from, size_t size_bytes, struct archive_list *
     if (code < 0)
         archive_list_done(&listing.list);
     *out = listing.list;
+    out->unpacked_bytes = listing.decoded_bytes + listing.content_bytes;
     return code;
 }
 

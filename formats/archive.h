@@ -14,6 +14,7 @@
 struct archive_list {
     Exhibit__ArchiveMember **members; /* in the archive's order */
     size_t count;
+    uint64_t unpacked_bytes; /* how much work it was, whatever came of it: bytes that were unpacked and digested */
 };
 
 /* Whether a file of this name is treated as an archive: .tar, .tgz, .tar.*, .zip. */
@@ -29,7 +30,7 @@ void archive_zone_set(void);
  * Lists an archive held in memory (borrowed during the call). ERR_FORMAT: not an archive, or damaged. ERR_LIMIT: over
  * LIMIT_ARCHIVE_MEMBERS or LIMIT_ARCHIVE_CONTENT_BYTES, a path over LIMIT_PATH_BYTES, or paths of more than
  * LIMIT_EVENT_BYTES together (no event could hold them). ERR_SYSTEM: out of memory.
- * The list is empty after a failure.
+ * The list is empty after a failure, but for unpacked_bytes.
  */
 int archive_list_read(const void *from, size_t size_bytes, struct archive_list *out, struct err *err);
 

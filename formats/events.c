@@ -35,12 +35,33 @@ int events_append(struct stream_writer *writer, const Exhibit__Event *event, str
 struct log {
     int (*take)(void *context, const Exhibit__Event *event, struct err *err);
     void *context;
-    struct bytes pending; /* the beginning of an event that runs over a segment's end */
-    uint64_t seen;        /* events so far */
-    uint64_t at_ns;       /* of the last one */
+    struct bytes pending;  /* the beginning of an event that runs over a segment's end */
+    uint64_t seen;         /* events so far */
+    uint64_t at_ns;        /* of the last one */
+    uint64_t stream_bytes; /* of all streams that StreamEnds described so far */
 };
 
-static int check_event(const struct log *log, const Exhibit__Event *event, struct err *err)
+/* Bounds the work that streams are: they may name the same segment over and over (FORMAT 6.2). */
+static int check_streams(struct log *log, const Exhibit__Event *event, struct err *err)
+{
+    const Exhibit__Stream *stream;
+
+    if (event->what_case == EXHIBIT__EVENT__WHAT_RUN_START) {
+        stream = event->run_start->stdin_stream;
+        if (stream != NULL && stream->size_bytes > LIMIT_STDIN_BYTES)
+            return err_set(err, ERR_LIMIT, "FORMAT 6.2: %" PRIu64 " bytes on stdin", stream->size_bytes);
+    }
+    if (event->what_case != EXHIBIT__EVENT__WHAT_STREAM_END || event->stream_end->content == NULL)
+        return 0;
+    stream = event->stream_end->content;
+    if (stream->size_bytes > LIMIT_STREAMS_BYTES - log->stream_bytes)
+        return err_set(err, ERR_LIMIT, "FORMAT 6.2: the streams have more than %llu bytes together",
+                       LIMIT_STREAMS_BYTES);
+    log->stream_bytes += stream->size_bytes;
+    return 0;
+}
+
+static int check_event(struct log *log, const Exhibit__Event *event, struct err *err)
 {
     if (event->what_case == EXHIBIT__EVENT__WHAT_MESSAGE && event->message->payload.len > LIMIT_MESSAGE_BYTES)
         return err_set(err, ERR_FORMAT, "FORMAT 6.3.1: a payload of %zu bytes", event->message->payload.len);
@@ -51,7 +72,7 @@ static int check_event(const struct log *log, const Exhibit__Event *event, struc
                        event->at_ns, log->at_ns);
     if (event->what_case == EXHIBIT__EVENT__WHAT__NOT_SET)
         return err_set(err, ERR_FORMAT, "FORMAT 7.4: it is of no kind");
-    return 0;
+    return check_streams(log, event, err);
 }
 
 /* Unpacks, checks and hands on one event. */

@@ -10,18 +10,23 @@
 #define RUN_ID_BYTES 16
 #define NONCE_BYTES 16
 
-#define LIMIT_BLOCK_BYTES (4u << 20)     /* content of one block */
-#define LIMIT_SEGMENT_BYTES (1u << 20)   /* one segment of a stream */
-#define LIMIT_EVENT_BYTES (1u << 20)     /* one Event, packed */
-#define LIMIT_RECEIPT_BYTES (16u << 20)  /* the Receipt message */
-#define LIMIT_CLAIM_BYTES (64u << 20)    /* the Claim message */
-#define LIMIT_FREEZE_BYTES (64u << 20)   /* one FreezeList message */
-#define LIMIT_OBJECT_BYTES (1ull << 40)  /* any object */
-#define LIMIT_OBJECTS (4u << 20)         /* objects of a pack */
-#define LIMIT_BLOCKS (4u << 20)          /* blocks of a pack */
-#define LIMIT_JOURNAL_BYTES (16u << 20)  /* one journal frame */
-#define LIMIT_STREAM_BYTES (16ull << 30) /* one stream */
-#define LIMIT_EVENTS (16u << 20)         /* events of a recording */
+#define LIMIT_BLOCK_BYTES (4u << 20)      /* content of one block */
+#define LIMIT_SEGMENT_BYTES (1u << 20)    /* one segment of a stream */
+#define LIMIT_EVENT_BYTES (1u << 20)      /* one Event, packed */
+#define LIMIT_RECEIPT_BYTES (16u << 20)   /* the Receipt message */
+#define LIMIT_CLAIM_BYTES (64u << 20)     /* the Claim message */
+#define LIMIT_FREEZE_BYTES (64u << 20)    /* one FreezeList message */
+#define LIMIT_OBJECT_BYTES (1ull << 40)   /* any object */
+#define LIMIT_OBJECTS (4u << 20)          /* objects of a pack */
+#define LIMIT_CONTENT_BYTES (32ull << 30) /* of a pack, and LIMIT_CONTENT_RATIO for each byte of the file */
+#define LIMIT_CONTENT_RATIO 256
+#define LIMIT_READ_BYTES (256ull << 30) /* of a pack's objects, and LIMIT_READ_RATIO times the content */
+#define LIMIT_READ_RATIO 64
+#define LIMIT_BLOCKS (4u << 20)           /* blocks of a pack */
+#define LIMIT_JOURNAL_BYTES (16u << 20)   /* one journal frame */
+#define LIMIT_STREAM_BYTES (16ull << 30)  /* one stream */
+#define LIMIT_STREAMS_BYTES (64ull << 30) /* all streams of runs together */
+#define LIMIT_EVENTS (16u << 20)          /* events of a recording */
 
 #define LIMIT_YAML_BYTES (1u << 20) /* a plan, an oracle, a policy */
 #define LIMIT_YAML_DEPTH 16
@@ -60,5 +65,7 @@
 #define LIMIT_ARTIFACTS 10000            /* of one run */
 #define LIMIT_ARCHIVE_MEMBERS 100000
 #define LIMIT_ARCHIVE_CONTENT_BYTES (4ull << 30) /* of all members, unpacked */
+#define LIMIT_XZ_MEMORY_BYTES (80u << 20)        /* to undo one: `xz -9` takes 65 MiB */
+#define LIMIT_UNPACKED_BYTES (16ull << 30)       /* of all archives of a recording; those after it are not listed */
 #define LIMIT_RUNS 4096
 #define LIMIT_PROCESSES 1000000 /* known members of a recording */

@@ -97,8 +97,10 @@ static int write_block(struct pack_grow *grow, struct pack_grow_block *block, st
     int code;
 
     assert(blocks->size_bytes == (size_t)block->number * sizeof record);
-    if (block->part == grow->mark.part && block->number == grow->mark.block)
+    if (block->part == grow->mark.part && block->number == grow->mark.block) {
         grow->mark_at = grow->at;
+        grow->mark_content_bytes = grow->content_bytes;
+    }
     layout_journal_head_put(head, block->part, (uint32_t)(block->journal.size_bytes / PACK_JOURNAL_ENTRY_BYTES));
     code = pack_grow_write(grow, head, sizeof head, err);
     if (code == 0)
@@ -110,6 +112,10 @@ static int write_block(struct pack_grow *grow, struct pack_grow_block *block, st
         return code;
     /* The disk begins now, so that the fsync at the end finds less to do. Only a wish. */
     (void)sync_file_range(grow->fd, (off_t)place.frame.at, (off_t)block->frame_bytes, SYNC_FILE_RANGE_WRITE);
+    grow->content_bytes += block->content_bytes;
+    if (!layout_content_fits(grow->content_bytes, grow->at)) /* no reader would take it */
+        return err_set(err, ERR_LIMIT, "%" PRIu64 " bytes of content in a file of %" PRIu64, grow->content_bytes,
+                       grow->at);
     layout_block_put(record, &place);
     return bytes_add(blocks, record, sizeof record, (size_t)LIMIT_BLOCKS * sizeof record, err);
 }
@@ -274,6 +280,7 @@ int pack_grow_rewind(struct pack_grow *grow, struct err *err)
         if (ftruncate(grow->fd, (off_t)grow->mark_at) < 0 || lseek(grow->fd, (off_t)grow->mark_at, SEEK_SET) < 0)
             return err_set_errno(err, "go back to %" PRIu64, grow->mark_at);
         grow->at = grow->mark_at;
+        grow->content_bytes = grow->mark_content_bytes;
     }
     open->content_bytes = 0;
     open->journal.size_bytes = 0;

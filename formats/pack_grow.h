@@ -63,7 +63,8 @@ struct pack_grow {
     struct pack_grow_block blocks[PACK_GROW_RING]; /* `pending` of them from `oldest` on, around */
     unsigned oldest, pending;
     struct pack_grow_mark mark;
-    uint64_t mark_at; /* where the marked block's journal begins; 0: it was not written yet */
+    uint64_t content_bytes, mark_content_bytes; /* in the file, and when the marked block was written */
+    uint64_t mark_at;                           /* where the marked block's journal begins; 0: it was not written yet */
     struct pack_grow_part parts[PACK_PART_COUNT];
 };
 

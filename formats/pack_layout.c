@@ -219,6 +219,12 @@ int layout_index_head_take(const uint8_t *from, enum pack_part part, struct fram
     return 0;
 }
 
+bool layout_content_fits(uint64_t content_bytes, uint64_t file_bytes)
+{
+    return content_bytes <= LIMIT_CONTENT_BYTES ||
+           (content_bytes - LIMIT_CONTENT_BYTES) / LIMIT_CONTENT_RATIO < file_bytes;
+}
+
 bool layout_footer_place(const struct layout_footer *footer, uint64_t *out_at)
 {
     uint64_t end = footer->index[0].frame.at;

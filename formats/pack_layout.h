@@ -91,5 +91,8 @@ int layout_index_head_take(const uint8_t *from, enum pack_part part, struct fram
  */
 int layout_footer_take(const uint8_t *from, uint64_t at, struct layout_footer *out, struct err *err);
 
+/* Whether a file of this size may have so much content (FORMAT 1.9). */
+bool layout_content_fits(uint64_t content_bytes, uint64_t file_bytes);
+
 /* Gives where a footer has to stand: right after its indexes. False: they follow no header, or not one another. */
 bool layout_footer_place(const struct layout_footer *footer, uint64_t *out_at);

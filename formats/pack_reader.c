@@ -95,6 +95,23 @@ static int check_roots(const struct pack *pack, struct err *err)
     return 0;
 }
 
+/* Checks how much content there is, and sets how much may be read of it (FORMAT 1.9). */
+static int check_content(struct pack *pack, uint64_t footer_at, struct err *err)
+{
+    const struct frame_range where = {footer_at, PACK_FOOTER_BYTES};
+    uint64_t content_bytes = 0;
+
+    for (size_t i = 0; i < PACK_PART_COUNT; i++)
+        if (pack->index[i].block_count > 0)
+            content_bytes += pack->index[i].starts[pack->index[i].block_count];
+    if (!layout_content_fits(content_bytes, footer_at + PACK_FOOTER_BYTES))
+        return frame_fault(err, ERR_LIMIT, where,
+                           "FORMAT 1.9: %" PRIu64 " bytes of content are more than a file of %" PRIu64 " may have",
+                           content_bytes, footer_at + PACK_FOOTER_BYTES);
+    pack->read_max_bytes = LIMIT_READ_BYTES + LIMIT_READ_RATIO * content_bytes;
+    return 0;
+}
+
 /* The body of both ways to open. */
 static int open_parts(int fd, bool with_inputs, struct pack **out, struct err *err)
 {
@@ -117,6 +134,8 @@ static int open_parts(int fd, bool with_inputs, struct pack **out, struct err *e
                                &pack->index[i], err);
     if (code == 0)
         code = check_roots(pack, err);
+    if (code == 0)
+        code = check_content(pack, footer_at, err);
     if (code < 0)
         return code;
     *out = take_ptr(&pack);
@@ -258,6 +277,10 @@ int pack_read_pieces(struct pack *pack, enum pack_part part, const struct digest
         hex_encode(digest->bytes, DIGEST_BYTES, digits);
         return err_set(err, ERR_MISMATCH, "the pack has no %s %s", part_names[pack_slot(part)], digits);
     }
+    if (object.size_bytes > pack->read_max_bytes - pack->read_bytes)
+        return err_set(err, ERR_LIMIT, "FORMAT 1.9: more than %" PRIu64 " bytes are to be read of this file's objects",
+                       pack->read_max_bytes);
+    pack->read_bytes += object.size_bytes;
     run = digest_run_new();
     if (run == NULL)
         return err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256");

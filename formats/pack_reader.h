@@ -21,6 +21,8 @@ struct pack {
     struct pack_index index[PACK_PART_COUNT];
     struct pack_cache cache[PACK_PART_COUNT];
     bool inputs_skipped; /* opened without the inputs' index */
+    uint64_t read_bytes; /* handed on so far, and how many may be */
+    uint64_t read_max_bytes;
     ZSTD_DCtx *decoder;
     uint8_t *frame; /* FRAME_BLOCK_MAX_BYTES; NULL before the first block */
 };

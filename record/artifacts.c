@@ -74,10 +74,19 @@ static void set_digest(struct finding *finding, const struct digest *digest)
  */
 static void list_members(struct finding *finding)
 {
+    static uint64_t unpacked_bytes; /* of the recording that this process makes */
     Exhibit__Artifact *artifact = &finding->artifact;
     struct err fault = {0};
+    int code;
 
-    if (archive_list_read(finding->content.data, finding->content.size_bytes, &finding->members, &fault) < 0) {
+    if (unpacked_bytes > LIMIT_UNPACKED_BYTES) {
+        set_note(finding, "kept, but not listed: the archives before it unpack to more than %llu bytes",
+                 LIMIT_UNPACKED_BYTES);
+        return;
+    }
+    code = archive_list_read(finding->content.data, finding->content.size_bytes, &finding->members, &fault);
+    unpacked_bytes += finding->members.unpacked_bytes;
+    if (code < 0) {
         set_note(finding, "kept, but not listed: %s", fault.text);
         return;
     }

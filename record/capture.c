@@ -59,7 +59,8 @@ static int flow_put(struct flow *flow, const uint8_t *bytes, size_t size_bytes, 
         from_subject ? EXHIBIT__VANTAGE__VANTAGE_SUBJECT : EXHIBIT__VANTAGE__VANTAGE_HOST, capture->request.run);
     Exhibit__Chunk chunk = EXHIBIT__CHUNK__INIT;
 
-    if (stream_writer_size(flow->writer) + size_bytes > LIMIT_STREAM_BYTES) {
+    if (stream_writer_size(flow->writer) + size_bytes > LIMIT_STREAM_BYTES ||
+        !journal_takes_stream(capture->journal, size_bytes)) {
         flow->how = EXHIBIT__STREAM_END__HOW__HOW_LIMIT; /* read on, so that the writer does not block, but drop */
         return 0;
     }

@@ -11,6 +11,7 @@ struct journal {
     struct judge *judge;
     uint64_t count;
     uint64_t last_at_ns;
+    uint64_t stream_bytes; /* of all runs */
 };
 
 struct journal *journal_new(struct pack_writer *pack, struct judge *judge)
@@ -27,6 +28,14 @@ struct journal *journal_new(struct pack_writer *pack, struct judge *judge)
         return NULL;
     }
     return journal;
+}
+
+bool journal_takes_stream(struct journal *journal, size_t size_bytes)
+{
+    if (size_bytes > LIMIT_STREAMS_BYTES - journal->stream_bytes)
+        return false;
+    journal->stream_bytes += size_bytes;
+    return true;
 }
 
 int journal_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,

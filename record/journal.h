@@ -21,6 +21,9 @@ struct journal *journal_new(struct pack_writer *pack, struct judge *judge);
 int journal_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
                 struct err *err);
 
+/* Counts bytes of a run's stream. False: they would be more than LIMIT_STREAMS_BYTES of all runs; not counted then. */
+bool journal_takes_stream(struct journal *journal, size_t size_bytes);
+
 /* The at_ns of the event put last, or 0. */
 uint64_t journal_last_at_ns(const struct journal *journal);
 

@@ -56,6 +56,7 @@ static int check_members(const struct facts *facts, const Exhibit__Event *event,
 int archives_check(const struct facts *facts, struct err *err)
 {
     struct span span = tables_of_kind(&facts->tables, EXHIBIT__EVENT__WHAT_ARTIFACT);
+    uint64_t work_bytes = 0;
 
     for (size_t i = 0; i < span.count; i++) {
         struct archive_list list = {0};
@@ -63,7 +64,11 @@ int archives_check(const struct facts *facts, struct err *err)
 
         if (!span.events[i]->artifact->kept || !span.events[i]->artifact->is_archive)
             continue;
+        if (work_bytes > LIMIT_UNPACKED_BYTES)
+            return err_set(err, ERR_LIMIT, "FORMAT 7.4: the archives unpack to more than %llu bytes",
+                           LIMIT_UNPACKED_BYTES);
         code = check_members(facts, span.events[i], &list, err);
+        work_bytes += list.unpacked_bytes;
         archive_list_done(&list);
         if (code < 0)
             return err_wrap(err, "event %" PRIu64 ": an archive", span.events[i]->seq);

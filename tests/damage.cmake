@@ -2,6 +2,11 @@
 exhibit_unit_test(damage exhibit_verify pack_fixture PkgConfig::ZSTD)
 exhibit_unit_test(damage_large pack_fixture)
 
+# Bundles that ask for endless work, made from a recorded one.
+add_test(NAME e2e.bombs
+    COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/bombs.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+set_tests_properties(e2e.bombs PROPERTIES TIMEOUT 300 LABELS e2e FIXTURES_REQUIRED bundles)
+
 # What the kernel saw: the judges confine themselves before they read.
 add_test(NAME e2e.confined_first COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/confined_first.py
     ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})

@@ -18,7 +18,8 @@ struct binding {
     const struct plan *plan;
     const struct oracle *oracle;
     struct findings *findings;
-    struct ledger ledger; /* read by the caller, and released by it */
+    struct ledger ledger;    /* read by the caller, and released by it */
+    uint64_t unpacked_bytes; /* of archives so far */
 };
 
 /*

@@ -87,7 +87,15 @@ static int binding_check_artifact(struct binding *binding, const Exhibit__Event 
                     size_bytes, artifact->size_bytes);
     if (!named && !artifact->is_archive)
         return 0;
+    if (binding->unpacked_bytes > LIMIT_UNPACKED_BYTES) {
+        if (artifact->is_archive)
+            finding_add(binding->findings,
+                        "event %" PRIu64 ": listed, though the archives before it unpack to more than %llu bytes",
+                        event->seq, LIMIT_UNPACKED_BYTES);
+        return 0;
+    }
     code = archive_list_read(content.data, content.size_bytes, &derived, err);
+    binding->unpacked_bytes += derived.unpacked_bytes;
     if (code == ERR_SYSTEM)
         return code;
     if ((code == 0) != (artifact->is_archive != 0))

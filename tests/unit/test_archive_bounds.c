@@ -116,6 +116,20 @@ static void list_refuses_a_zip_whose_method_takes_memory_at_will(void **state)
     assert_int_equal(list.count, 0);
 }
 
+/* An xz of one block whose dictionary is 4 GiB less one byte: its fault, and no lack of memory of this machine. */
+static void list_refuses_an_xz_whose_dictionary_no_one_has_room_for(void **state)
+{
+    static const uint8_t xz[] = "\xfd"
+                                "7zXZ\0\0\1\x69\x22\xde\x36"            /* the stream's header: CRC32 as its check */
+                                "\2\0\x21\1\x28\0\0\0\xe6\xa0\x11\xb3"; /* the block's: LZMA2, dictionary 40 */
+    struct archive_list list;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(archive_list_read(xz, sizeof xz - 1, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "the xz takes more than 83886080 bytes of memory to be undone");
+}
+
 static void list_digests_the_holes_of_a_sparse_member(void **state)
 {
     static uint8_t whole[300000];
@@ -154,6 +168,7 @@ int main(void)
         cmocka_unit_test(list_refuses_a_sparse_bomb_at_once),
         cmocka_unit_test(list_refuses_a_bomb_behind_the_last_member),
         cmocka_unit_test(list_refuses_a_zip_whose_method_takes_memory_at_will),
+        cmocka_unit_test(list_refuses_an_xz_whose_dictionary_no_one_has_room_for),
         cmocka_unit_test(list_digests_the_holes_of_a_sparse_member),
     };
 

@@ -365,7 +365,7 @@ static void confinement_does_not_change_what_an_archive_holds(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         static const uint32_t runs[] = {RUN_CASE_BASELINE, RUN_CASE_BASELINE_AGAIN, RUN_CASE_STRICT};
         Exhibit__Artifact *artifact = scene_find(&scene, WHAT(ARTIFACT), runs[i], 0)->artifact;
-        struct archive_list list = {artifact->members, artifact->n_members};
+        struct archive_list list = {.members = artifact->members, .count = artifact->n_members};
 
         archive_list_done(&list);
     }

@@ -51,12 +51,15 @@ struct stage {
 
 typedef void change(struct stage *stage);
 
+static uint64_t unpacked_before; /* of archives, when the check begins */
+
 /* Builds the good scene, changes one thing, and collects what is found. `late` changes what sealing would put right. */
 static void check(change *make, change *late, struct findings *findings)
 {
     struct stage stage = {.scene = scene_good("plan", "oracle")};
     Exhibit__Receipt receipt = EXHIBIT__RECEIPT__INIT;
-    struct binding binding = {.receipt = &receipt, .plan = &stage.plan.plan, .findings = findings};
+    struct binding binding = {
+        .receipt = &receipt, .plan = &stage.plan.plan, .findings = findings, .unpacked_bytes = unpacked_before};
     struct evidence evidence;
     struct err err = {0};
 
@@ -375,11 +378,30 @@ static void each_thing_that_does_not_fit_is_refuted(void **state)
     }
 }
 
+/* What a recording may unpack is over: an archive that is listed then was not listed by a recorder. */
+static void an_archive_listed_beyond_the_bound_is_refuted(void **state)
+{
+    struct findings findings = {0};
+
+    (void)state;
+    unpacked_before = LIMIT_UNPACKED_BYTES;
+    check(NULL, NULL, &findings);
+    unpacked_before = LIMIT_UNPACKED_BYTES + 1;
+    assert_int_equal(findings.count, 2); /* the archives after the one that went beyond it */
+    finding_done(&findings);
+    check(NULL, NULL, &findings);
+    unpacked_before = 0;
+    assert_int_equal(findings.count, 3);
+    assert_non_null(strstr(findings.texts[0], "listed, though the archives before it unpack to more than 17179869184"));
+    finding_done(&findings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_scene_fits),
         cmocka_unit_test(each_thing_that_does_not_fit_is_refuted),
+        cmocka_unit_test(an_archive_listed_beyond_the_bound_is_refuted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,7 +158,10 @@ static int show_all(struct check *check, const struct subject *subject, const st
                     err) < 0 ||
         stream_show(showing, EXHIBIT__STREAM_NAME__STREAM_STDERR, &tryout->err, tryout->err_is_cut, tryout->ended_at_ns,
                     err) < 0 ||
-        artifacts_collect(check->session.scratch, NULL, 0, check->pack, artifact_show, showing, err) < 0 ||
+        artifacts_collect(
+            &(struct artifacts_request){
+                .scratch = check->session.scratch, .pack = check->pack, .take = artifact_show, .context = showing},
+            err) < 0 ||
         judge_finish(showing->judge, &none, &claim, err) < 0)
         return err->code;
     claim_look(claim, subject->name, why, room_bytes);

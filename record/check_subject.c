@@ -127,6 +127,24 @@ static int artifact_show(void *context, const Exhibit__Artifact *artifact, const
     return show(showing, &event, clock_now_ns(), content, size_bytes, err);
 }
 
+/* What was left is listed between these two: only then is it known what was not left. */
+static int listing_show(struct showing *showing, bool over, struct err *err)
+{
+    Exhibit__Event event = event_of();
+    Exhibit__Freeze freeze = EXHIBIT__FREEZE__INIT;
+    Exhibit__Phase phase = EXHIBIT__PHASE__INIT;
+    struct digest none = digest_of("", 0);
+
+    freeze.moment = EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_AFTER;
+    freeze.list_sha256 = JOURNAL_DIGEST(none);
+    if (over) {
+        event.run = 0;
+        JOURNAL_WHAT(event, phase, PHASE, &phase);
+    } else
+        JOURNAL_WHAT(event, freeze, FREEZE, &freeze);
+    return show(showing, &event, clock_now_ns(), NULL, 0, err);
+}
+
 /* Says in `why` what the claim has against the case, if anything. */
 static void claim_look(const Exhibit__Claim *claim, const char *name, char *why, size_t room_bytes)
 {
@@ -138,8 +156,14 @@ static void claim_look(const Exhibit__Claim *claim, const char *name, char *why,
         const char *detail = claim->rules[i]->detail;
 
         if (strcmp(claim->rules[i]->rule, "useful.contract") == 0 && strncmp(detail, name, strlen(name)) == 0 &&
-            strncmp(detail + strlen(name), " strict ", 8) == 0)
-            (void)snprintf(why, room_bytes, "%s", detail + strlen(name) + 8);
+            strncmp(detail + strlen(name), " strict 1: ", 11) == 0) {
+            const char *told = detail + strlen(name) + 11;
+            bool of_matcher = strncmp(told, "oracle line", 11) == 0;
+
+            if (strncmp(told, "it ", 3) == 0) /* whoever prints it begins so */
+                told += 3;
+            (void)snprintf(why, room_bytes, "%s%s", of_matcher ? "does not meet " : "", told);
+        }
     }
 }
 
@@ -158,11 +182,12 @@ static int show_all(struct check *check, const struct subject *subject, const st
                     err) < 0 ||
         stream_show(showing, EXHIBIT__STREAM_NAME__STREAM_STDERR, &tryout->err, tryout->err_is_cut, tryout->ended_at_ns,
                     err) < 0 ||
+        listing_show(showing, false, err) < 0 ||
         artifacts_collect(
             &(struct artifacts_request){
                 .scratch = check->session.scratch, .pack = check->pack, .take = artifact_show, .context = showing},
             err) < 0 ||
-        judge_finish(showing->judge, &none, &claim, err) < 0)
+        listing_show(showing, true, err) < 0 || judge_finish(showing->judge, &none, &claim, err) < 0)
         return err->code;
     claim_look(claim, subject->name, why, room_bytes);
     exhibit__claim__free_unpacked(claim, NULL);

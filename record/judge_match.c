@@ -58,9 +58,9 @@ static void end_match(const struct judge_run *run, const struct oracle_matcher *
     }
     out->holds = by_signal == (matcher->kind == ORACLE_SIGNAL) && (int64_t)run->exit_value == matcher->number;
     if (!out->holds)
-        judge_finding_differs(out, "expected %s %lld, seen %s %u, at event %llu",
+        judge_finding_differs(out, "expected %s %lld, seen %s %u, at its end",
                               matcher->kind == ORACLE_SIGNAL ? "signal" : "exit", (long long)matcher->number,
-                              by_signal ? "signal" : "exit", run->exit_value, (unsigned long long)run->exit_seq);
+                              by_signal ? "signal" : "exit", run->exit_value);
 }
 
 static void duration_match(const struct judge_run *run, const struct oracle_matcher *matcher, struct judge_finding *out)

@@ -132,7 +132,8 @@ class Check(unittest.TestCase):
                          ["inspect-benign", "inspect-critical"])
         self.assertEqual(list(found.verdicts()), ["launcher", "probe", "syntax", "suite", "inspect-benign",
                                                   "inspect-critical", "pack"])
-        self.assertIn("no  inspect-critical: it ended with exit status 1, not exit status 2\n", found.said)
+        self.assertIn("no  inspect-critical: it does not meet oracle line 20: exit: expected exit 2, seen exit 1, at ",
+                      found.said)
         self.assertIn("    stderr: hook-guard: ", found.said)
         self.assertEqual(found.said.splitlines()[-1], "2 of 7 break")
 
@@ -199,7 +200,8 @@ class Check(unittest.TestCase):
 
     def test_what_breaks_without_the_sandbox_too_is_said(self):
         self.assertEqual(CHECKED["both"].blamed("broken"), [
-            "it breaks without the sandbox, too: it ended with exit status 4, not exit status 0",
+            "it breaks without the sandbox, too: it does not meet oracle line 1: exit: expected exit 0, seen exit 4, "
+            "at its end",
             "no call of it failed that succeeds without"], CHECKED["both"].said)
 
     def test_an_archive_that_is_missing_breaks_its_case(self):

@@ -115,8 +115,8 @@ static void each_matcher_on_a_stream_holds_fails_or_cannot_be_evaluated(void **s
         {"stdout: {empty: true}", "x\x01", "stdout empty: expected no byte, seen \"x?\", at stdout of 2 bytes"},
         {"stdout: {tap: {pass: 3}}", "ok\n# pass 2\n", "stdout tap: expected # pass 3, seen 2, at line 2 of stdout"},
         {"stdout: {tap: {pass: 3}}", "# pass x\n", "cannot be evaluated: stdout has 1 lines \"# pass ...\", not one"},
-        {"exit: 3", "", "check strict 1: oracle line 3: exit: expected exit 3, seen exit 0, at event"},
-        {"signal: TERM", "", "signal: expected signal 15, seen exit 0, at event"},
+        {"exit: 3", "", "check strict 1: oracle line 3: exit: expected exit 3, seen exit 0, at its end"},
+        {"signal: TERM", "", "signal: expected signal 15, seen exit 0, at its end"},
     };
 
     (void)state;

@@ -35,10 +35,13 @@ int events_append(struct stream_writer *writer, const Exhibit__Event *event, str
 struct log {
     int (*take)(void *context, const Exhibit__Event *event, struct err *err);
     void *context;
-    struct bytes pending;  /* the beginning of an event that runs over a segment's end */
-    uint64_t seen;         /* events so far */
-    uint64_t at_ns;        /* of the last one */
-    uint64_t stream_bytes; /* of all streams that StreamEnds described so far */
+    const Exhibit__Stream *stream; /* NULL: a single segment is read */
+    size_t segment;                /* how many were begun */
+    const uint8_t *before;         /* the digest of the segment before; NULL: the next event does not begin one */
+    struct bytes pending;          /* the beginning of an event that runs over a segment's end */
+    uint64_t seen;                 /* events so far */
+    uint64_t at_ns;                /* of the last one */
+    uint64_t stream_bytes;         /* of all streams that StreamEnds described so far */
 };
 
 /* Bounds the work that streams are: they may name the same segment over and over (FORMAT 6.2). */
@@ -61,6 +64,16 @@ static int check_streams(struct log *log, const Exhibit__Event *event, struct er
     return 0;
 }
 
+/* A link stands where a segment begins, and tells the one before (FORMAT 7.1.1). */
+static int check_link(const struct log *log, const Exhibit__LogLink *link, struct err *err)
+{
+    if (log->before == NULL)
+        return err_set(err, ERR_FORMAT, "FORMAT 7.1.1: a link that does not begin a later segment of the log");
+    if (memcmp(link->before_sha256.data, log->before, DIGEST_BYTES) != 0)
+        return err_set(err, ERR_FORMAT, "FORMAT 7.1.1: it does not tell the segment before");
+    return 0;
+}
+
 static int check_event(struct log *log, const Exhibit__Event *event, struct err *err)
 {
     if (event->what_case == EXHIBIT__EVENT__WHAT_MESSAGE && event->message->payload.len > LIMIT_MESSAGE_BYTES)
@@ -72,6 +85,8 @@ static int check_event(struct log *log, const Exhibit__Event *event, struct err 
                        event->at_ns, log->at_ns);
     if (event->what_case == EXHIBIT__EVENT__WHAT__NOT_SET)
         return err_set(err, ERR_FORMAT, "FORMAT 7.4: it is of no kind");
+    if (event->what_case == EXHIBIT__EVENT__WHAT_LOG_LINK)
+        return check_link(log, event->log_link, err);
     return check_streams(log, event, err);
 }
 
@@ -91,6 +106,7 @@ static int take_event(struct log *log, const struct cursor *packed, struct err *
     } else {
         log->seen++;
         log->at_ns = event->at_ns;
+        log->before = NULL;
         code = log->take(log->context, event, err);
     }
     protobuf_c_message_free_unpacked(message, NULL);
@@ -143,6 +159,8 @@ static int take_piece(void *context, const void *piece, size_t size_bytes, struc
     bool joined = pending->size_bytes > 0;
     int code = joined ? bytes_add(pending, piece, size_bytes, PENDING_BYTES, err) : 0;
 
+    log->before = joined || log->segment == 0 ? NULL : log->stream->segments[log->segment - 1]->sha256.data;
+    log->segment++;
     if (code < 0)
         return code;
     if (joined)
@@ -162,7 +180,7 @@ int events_read(struct pack *pack, const Exhibit__Stream *stream,
                 int (*take)(void *context, const Exhibit__Event *event, struct err *err), void *context,
                 struct err *err)
 {
-    struct log log = {.take = take, .context = context};
+    struct log log = {.take = take, .context = context, .stream = stream};
     int code = stream_read(pack, stream, take_piece, &log, err);
     size_t cut_bytes = log.pending.size_bytes;
 
@@ -170,6 +188,21 @@ int events_read(struct pack *pack, const Exhibit__Stream *stream,
     if (code == 0 && cut_bytes > 0)
         return err_set(err, ERR_FORMAT, "FORMAT 7.1: the log ends within event %" PRIu64, log.seen + 1);
     return code;
+}
+
+int events_read_segment(const void *from, size_t size_bytes, const struct digest *before, uint64_t *seen,
+                        int (*take)(void *context, const Exhibit__Event *event, struct err *err), void *context,
+                        struct err *err)
+{
+    struct log log = {.take = take, .context = context, .seen = *seen, .before = before == NULL ? NULL : before->bytes};
+    struct cursor rest = {from, size_bytes};
+
+    if (take_events(&log, &rest, err) < 0)
+        return err->code;
+    if (rest.left_bytes > 0)
+        return err_set(err, ERR_FORMAT, "FORMAT 7.1: the segment ends within event %" PRIu64, log.seen + 1);
+    *seen = log.seen;
+    return 0;
 }
 
 /* Every version up to the newest that is known can be read. */

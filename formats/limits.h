@@ -12,7 +12,7 @@
 
 #define LIMIT_BLOCK_BYTES (4u << 20)      /* content of one block */
 #define LIMIT_SEGMENT_BYTES (1u << 20)    /* one segment of a stream */
-#define LIMIT_EVENT_BYTES (1u << 20)      /* one Event, packed */
+#define LIMIT_EVENT_BYTES 1048448u        /* one Event, packed: fits in a segment, with its length and a LogLink */
 #define LIMIT_RECEIPT_BYTES (16u << 20)   /* the Receipt message */
 #define LIMIT_CLAIM_BYTES (64u << 20)     /* the Claim message */
 #define LIMIT_FREEZE_BYTES (64u << 20)    /* one FreezeList message */

@@ -57,7 +57,7 @@ static int read_ends(int fd, struct layout_footer *out, uint64_t *out_at, struct
         return code;
     if (size_bytes < sizeof header + sizeof footer)
         return frame_fault(err, ERR_FORMAT, (struct frame_range){0, size_bytes},
-                           "FORMAT 1.8: partial or cut short: no footer at its end");
+                           "FORMAT 1.8: partial or cut short: no footer at its end; see exhibit-record salvage");
     *out_at = size_bytes - sizeof footer;
     code = file_pread_all(fd, footer, sizeof footer, *out_at, err);
     return code < 0 ? code : layout_footer_take(footer, *out_at, out, err);

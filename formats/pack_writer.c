@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,7 @@ static int create_temp(struct pack_writer *writer, struct err *err)
     writer->fd = openat(writer->dir_fd, temp_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (writer->fd < 0)
         return err_set_errno(err, "create %s", temp_name);
+    (void)flock(writer->fd, LOCK_EX | LOCK_NB); /* tells that the writer is alive, where a file system can */
     writer->temp_name = take_ptr(&temp_name);
     return 0;
 }

@@ -114,6 +114,19 @@ int stream_writer_flush(struct stream_writer *writer, struct err *err)
     return writer->pending.size_bytes == 0 ? 0 : put_pending(writer, err);
 }
 
+size_t stream_writer_pending(const struct stream_writer *writer)
+{
+    return writer->pending.size_bytes;
+}
+
+struct digest stream_writer_last(const struct stream_writer *writer)
+{
+    const Exhibit__Stream *stream = &writer->stream;
+
+    assert(stream->n_segments > 0);
+    return ((const struct kept_segment *)stream->segments[stream->n_segments - 1])->digest;
+}
+
 uint64_t stream_writer_size(const struct stream_writer *writer)
 {
     return writer->stream.size_bytes;

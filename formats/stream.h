@@ -22,6 +22,12 @@ int stream_writer_add(struct stream_writer *writer, const void *from, size_t siz
 /* Puts what is pending as a segment of its own now, so that a salvage after a crash finds it. Errors as pack_put. */
 int stream_writer_flush(struct stream_writer *writer, struct err *err);
 
+/* How many bytes wait to be put as a segment. */
+size_t stream_writer_pending(const struct stream_writer *writer);
+
+/* The digest of the segment put last; one must have been put. */
+struct digest stream_writer_last(const struct stream_writer *writer);
+
 /* How many bytes were added so far. */
 uint64_t stream_writer_size(const struct stream_writer *writer);
 
@@ -55,12 +61,21 @@ int stream_read_all(struct pack *pack, const Exhibit__Stream *stream, size_t max
 /*
  * Reads an event log: calls `take` with each event (valid during the call only), in order. Checks that the sequence
  * numbers are 1, 2, 3 ..., that times never go back, that each event has a kind, a source and a vantage that this
- * version knows, that digests have their length, and all else of message_unpack. ERR_FORMAT names the event by number.
+ * version knows, that digests have their length, that a LogLink tells the segment before, and all else of
+ * message_unpack. ERR_FORMAT names the event by number.
  * ERR_LIMIT: an event over LIMIT_EVENT_BYTES, or more than LIMIT_EVENTS. Else as stream_read.
  */
 int events_read(struct pack *pack, const Exhibit__Stream *stream,
                 int (*take)(void *context, const Exhibit__Event *event, struct err *err), void *context,
                 struct err *err);
+
+/*
+ * The same with one segment that holds whole events only, after *seen events, and moves *seen on. `before`: the digest
+ * of the segment before, NULL for the first. Errors as events_read; unchanged *seen then.
+ */
+int events_read_segment(const void *from, size_t size_bytes, const struct digest *before, uint64_t *seen,
+                        int (*take)(void *context, const Exhibit__Event *event, struct err *err), void *context,
+                        struct err *err);
 
 /*
  * Reads and unpacks the receipt that the pack names. Free *out with exhibit__receipt__free_unpacked.

@@ -6,12 +6,13 @@
 const char args_help[] =
     "usage: exhibit-record run PLAN -o BUNDLE [--oracle FILE] [--work DIR] [--require go] [--snapshots]\n"
     "       exhibit-record check PLAN [--oracle FILE] [--work DIR]\n"
+    "       exhibit-record salvage FILE -o BUNDLE\n"
     "\n"
-    "run: runs the plan's commands and a hostile probe, each without and with the sandbox that the plan names, writes\n"
-    "everything that is observed into BUNDLE, and judges it.\n"
-    "check: tries launcher, probe and cases once each and records nothing. Of what breaks it says what it printed, "
-    "and\n"
-    "(by strace) which paths and calls the sandbox refused, and the grant that would mend it.\n"
+    "run      runs the plan's commands and a hostile probe, each without and with the sandbox that the plan names,\n"
+    "         writes everything that is observed into BUNDLE, and judges it.\n"
+    "check    tries launcher, probe and cases once each and records nothing. Of what breaks it says what it printed,\n"
+    "         and (by strace) which paths and calls the sandbox refused, and the grant that would mend it.\n"
+    "salvage  makes a BUNDLE of what a recording has left that was killed (.NAME.partial-...). It is INCOMPLETE.\n"
     "\n"
     "  -o, --output BUNDLE  where the evidence goes; must not exist yet (usually NAME.exhibit)\n"
     "      --oracle FILE    what must be shown, instead of the plan's own oracle\n"
@@ -69,6 +70,29 @@ static int option_take(int option, const char *word, struct args *args, struct e
     }
 }
 
+/* Takes the command and its one argument, and refuses options that it has no use for. */
+static int command_take(int count, char **words, struct args *args, struct err *err)
+{
+    static const char *const names[] = {[ARGS_RUN] = "run", [ARGS_CHECK] = "check", [ARGS_SALVAGE] = "salvage"};
+    unsigned command = ARGS_RUN;
+
+    while (command <= ARGS_SALVAGE && strcmp(words[0], names[command]) != 0)
+        command++;
+    if (command > ARGS_SALVAGE)
+        return err_set(err, ERR_USAGE, "unknown command %s: the commands are run, check and salvage; see --help",
+                       words[0]);
+    if (count != 2)
+        return err_set(err, ERR_USAGE, "%s takes exactly one %s; see --help", words[0],
+                       command == ARGS_SALVAGE ? "FILE" : "PLAN");
+    args->command = (enum args_command)command;
+    args->operand = words[1];
+    if (command == ARGS_CHECK && (args->output != NULL || args->require_go || args->snapshots))
+        return err_set(err, ERR_USAGE, "check records nothing: leave out -o, --require and --snapshots");
+    if (command == ARGS_SALVAGE && (args->oracle != NULL || args->work != NULL || args->require_go || args->snapshots))
+        return err_set(err, ERR_USAGE, "salvage starts nothing: it takes no option but -o");
+    return 0;
+}
+
 int args_parse(int argc, char **argv, struct args *out, struct err *err)
 {
     struct args args = {0};
@@ -81,16 +105,9 @@ int args_parse(int argc, char **argv, struct args *out, struct err *err)
     if (!args.help && !args.version) {
         if (optind == argc)
             return err_set(err, ERR_USAGE, "nothing to do; see --help");
-        args.check = strcmp(argv[optind], "check") == 0;
-        if (!args.check && strcmp(argv[optind], "run") != 0)
-            return err_set(err, ERR_USAGE, "unknown command %s: the commands are run and check; see --help",
-                           argv[optind]);
-        if (optind + 2 != argc)
-            return err_set(err, ERR_USAGE, "%s takes exactly one PLAN; see --help", argv[optind]);
-        args.plan = argv[optind + 1];
-        if (args.check && (args.output != NULL || args.require_go || args.snapshots))
-            return err_set(err, ERR_USAGE, "check records nothing: leave out -o, --require and --snapshots");
-        if (!args.check && args.output == NULL)
+        if (command_take(argc - optind, argv + optind, &args, err) < 0)
+            return err->code;
+        if (args.command != ARGS_CHECK && args.output == NULL)
             return err_set(err, ERR_USAGE, "where should the evidence go? Add -o BUNDLE");
     }
     *out = args;

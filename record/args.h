@@ -7,12 +7,18 @@
 
 #include <stdbool.h>
 
+enum args_command {
+    ARGS_RUN,
+    ARGS_CHECK,   /* not a recording: try everything once */
+    ARGS_SALVAGE, /* make a bundle of what is left of one */
+};
+
 struct args {
     bool help;
     bool version;
-    bool check; /* not a recording: try everything once */
-    const char *plan;
-    const char *oracle; /* NULL: the plan's, or the shipped default */
+    enum args_command command;
+    const char *operand; /* the plan; of salvage: the file */
+    const char *oracle;  /* NULL: the plan's, or the shipped default */
     const char *output;
     const char *work; /* NULL: the default */
     bool require_go;

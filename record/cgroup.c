@@ -52,15 +52,42 @@ static bool own_find(char *out, size_t room_bytes)
     return false;
 }
 
-bool cgroup_open(const char *name, struct cgroup *out)
+bool cgroup_parent(char out[PATH_MAX])
 {
-    char mount[4096], own[4096], path[8200];
+    char mount[PATH_MAX], own[PATH_MAX];
+
+    return mount_find(mount, sizeof mount) && own_find(own, sizeof own) &&
+           snprintf(out, PATH_MAX, "%s%s", mount, own) < PATH_MAX;
+}
+
+bool cgroup_adopt(const char *name, struct cgroup *out)
+{
+    char path[PATH_MAX];
     struct cgroup cgroup = CGROUP_NONE;
 
     *out = cgroup;
-    if (!mount_find(mount, sizeof mount) || !own_find(own, sizeof own))
+    if (!cgroup_parent(path) || (size_t)snprintf(cgroup.name, sizeof cgroup.name, "%s", name) >= sizeof cgroup.name)
         return false;
-    (void)snprintf(path, sizeof path, "%s%s", mount, own);
+    cgroup.parent_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cgroup.parent_fd < 0)
+        return false;
+    cgroup.dir_fd = openat(cgroup.parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (cgroup.dir_fd >= 0) {
+        *out = cgroup;
+        return true;
+    }
+    (void)close(cgroup.parent_fd);
+    return false;
+}
+
+bool cgroup_open(const char *name, struct cgroup *out)
+{
+    char path[PATH_MAX];
+    struct cgroup cgroup = CGROUP_NONE;
+
+    *out = cgroup;
+    if (!cgroup_parent(path))
+        return false;
     if ((size_t)snprintf(cgroup.name, sizeof cgroup.name, "%s", name) >= sizeof cgroup.name)
         return false;
     cgroup.parent_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

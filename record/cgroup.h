@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -20,6 +21,12 @@ struct cgroup {
 
 /* Makes a control group called `name`. False: the machine does not give one; out is CGROUP_NONE. */
 bool cgroup_open(const char *name, struct cgroup *out);
+
+/* The folder in which this process's control groups are made. False: the machine gives none. */
+bool cgroup_parent(char out[PATH_MAX]);
+
+/* Takes over a control group that is there. False: there is none of that name. */
+bool cgroup_adopt(const char *name, struct cgroup *out);
 
 /*
  * Ends all members with SIGKILL, at once, by the kernel's own knowledge of who they are. False: could not, and errno

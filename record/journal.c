@@ -5,13 +5,17 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define SETTLE_NS 5000000000u
+
 struct journal {
     struct pack_writer *pack;
     struct stream_writer *events;
     struct judge *judge;
     uint64_t count;
+    uint64_t linked; /* the count after the last link: nothing is in the open segment but it */
     uint64_t last_at_ns;
     uint64_t stream_bytes; /* of all runs */
+    uint64_t flushed_at_ns;
 };
 
 struct journal *journal_new(struct pack_writer *pack, struct judge *judge)
@@ -38,12 +42,10 @@ bool journal_takes_stream(struct journal *journal, size_t size_bytes)
     return true;
 }
 
-int journal_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
-                struct err *err)
+/* The body of journal_put, where there is room in the segment. */
+static int event_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
+                     struct err *err)
 {
-    assert(event->what_case != EXHIBIT__EVENT__WHAT__NOT_SET);
-    assert(event->source != EXHIBIT__SOURCE__SOURCE_NONE && event->vantage != EXHIBIT__VANTAGE__VANTAGE_NONE);
-
     if (journal->count >= LIMIT_EVENTS)
         return err_set(err, ERR_LIMIT, "more than %u events in one recording", LIMIT_EVENTS);
     event->seq = journal->count + 1;
@@ -53,6 +55,53 @@ int journal_put(struct journal *journal, Exhibit__Event *event, const void *payl
     journal->count++;
     journal->last_at_ns = event->at_ns;
     return judge_take(journal->judge, event, payload, payload_bytes, err);
+}
+
+/* Ends the segment, and begins the next one with a link to it: whole events only, so that each can be read alone. */
+static int segment_cut(struct journal *journal, struct err *err)
+{
+    Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, 0);
+    Exhibit__LogLink link = EXHIBIT__LOG_LINK__INIT;
+    struct digest before;
+
+    if (journal->count == journal->linked)
+        return 0;
+    if (stream_writer_flush(journal->events, err) < 0)
+        return err->code;
+    before = stream_writer_last(journal->events);
+    link.before_sha256 = JOURNAL_DIGEST(before);
+    JOURNAL_WHAT(event, log_link, LOG_LINK, &link);
+    if (event_put(journal, &event, NULL, 0, err) < 0)
+        return err->code;
+    journal->linked = journal->count;
+    return 0;
+}
+
+int journal_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
+                struct err *err)
+{
+    enum { LENGTH_BYTES = 10, NUMBERS_BYTES = 20 }; /* the event's own length, seq and at_ns */
+    size_t most_bytes = exhibit__event__get_packed_size(event) + LENGTH_BYTES + NUMBERS_BYTES;
+
+    assert(event->what_case != EXHIBIT__EVENT__WHAT__NOT_SET);
+    assert(event->source != EXHIBIT__SOURCE__SOURCE_NONE && event->vantage != EXHIBIT__VANTAGE__VANTAGE_NONE);
+
+    if (stream_writer_pending(journal->events) + most_bytes >= LIMIT_SEGMENT_BYTES && segment_cut(journal, err) < 0)
+        return err->code;
+    return event_put(journal, event, payload, payload_bytes, err);
+}
+
+int journal_flush(struct journal *journal, struct err *err)
+{
+    if (segment_cut(journal, err) < 0)
+        return err->code;
+    journal->flushed_at_ns = clock_now_ns();
+    return pack_writer_flush(journal->pack, err);
+}
+
+int journal_settle(struct journal *journal, struct err *err)
+{
+    return clock_now_ns() < journal->flushed_at_ns + SETTLE_NS ? 0 : journal_flush(journal, err);
 }
 
 uint64_t journal_last_at_ns(const struct journal *journal)

@@ -24,6 +24,15 @@ int journal_put(struct journal *journal, Exhibit__Event *event, const void *payl
 /* Counts bytes of a run's stream. False: they would be more than LIMIT_STREAMS_BYTES of all runs; not counted then. */
 bool journal_takes_stream(struct journal *journal, size_t size_bytes);
 
+/*
+ * Writes everything that was put so far to the file, so that a salvage after a crash of this process finds it. Errors
+ * as journal_put.
+ */
+int journal_flush(struct journal *journal, struct err *err);
+
+/* The same where the last time is five seconds ago or more: each time costs some size. */
+int journal_settle(struct journal *journal, struct err *err);
+
 /* The at_ns of the event put last, or 0. */
 uint64_t journal_last_at_ns(const struct journal *journal);
 

@@ -97,7 +97,7 @@ int layout_foresee(struct session *session, const char *parent, bool has_policy,
     char resolved[PATH_MAX];
 
     if (parent == NULL)
-        parent = "/var/tmp"; /* many sandboxes put their own file system over /tmp */
+        parent = LAYOUT_DEFAULT_PARENT;
     if (realpath(parent, resolved) == NULL)
         return err_set(err, ERR_USAGE, "--work %s: %s; name a folder that exists", parent, strerror(errno));
     if (path_join(session->work, resolved, "exhibit-XXXXXX", err) < 0)
@@ -117,7 +117,7 @@ int layout_make(struct session *session, const char *parent, const char *program
         return code;
     if (mkdtemp(template) == NULL)
         return err_set(err, ERR_USAGE, "--work %s: %s; name a folder that you may write",
-                       parent == NULL ? "/var/tmp" : parent, strerror(errno));
+                       parent == NULL ? LAYOUT_DEFAULT_PARENT : parent, strerror(errno));
     memcpy(session->work, template, sizeof session->work);
     if (paths_fill(session, policy != NULL, err) < 0)
         return err->code;

@@ -9,6 +9,9 @@
 
 #include "record/session.h"
 
+/* Where the work folder is made by default: many sandboxes put their own file system over /tmp. */
+#define LAYOUT_DEFAULT_PARENT "/var/tmp"
+
 /* The symbolic link that is planted in each copy of the workspace; it leads to the second canary. */
 #define LAYOUT_LINK_NAME ".exhibit-link"
 

@@ -4,9 +4,12 @@
 #include "record/args.h"
 #include "record/check.h"
 #include "record/recording.h"
+#include "record/salvage.h"
+#include "record/stale.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +53,12 @@ static void standard_descriptors_take(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         (void)close(fd);
+}
+
+/* Notes go to stderr, a line each. */
+static void note(const char *text)
+{
+    (void)fprintf(stderr, "exhibit-record: %s\n", text);
 }
 
 static void progress_print(void *context, const char *text)
@@ -112,7 +121,7 @@ static int task_read(const struct args *args, struct task *out, struct err *err)
     if (program_dir_find(out->program_dir, err) < 0)
         return err->code;
     (void)snprintf(candidates_dir, sizeof candidates_dir, "%s/../share/exhibit/candidates", out->program_dir);
-    if (plan_read(args->plan, candidates_dir, &out->plan, err) < 0)
+    if (plan_read(args->operand, candidates_dir, &out->plan, err) < 0)
         return err->code == ERR_SYSTEM ? unreadable(err, "plan") : err->code;
     return oracle_load(args, &out->plan, out->program_dir, &out->oracle, err);
 }
@@ -155,6 +164,10 @@ static int record(const struct args *args, Exhibit__Claim **out, bool *out_inter
     int code = task_read(args, &task, err);
 
     if (code == 0)
+        stale_clean(args->work, note);
+    if (code == 0)
+        stale_partials_tell(args->output, note);
+    if (code == 0)
         code = recording_make(&(struct recording_request){.plan = &task.plan,
                                                           .oracle = &task.oracle,
                                                           .output = args->output,
@@ -176,6 +189,23 @@ static int status_of(const struct args *args, const Exhibit__Claim *claim)
     return strcmp(claim->decision, "INCOMPLETE") == 0 ? STATUS_INCOMPLETE : STATUS_DONE;
 }
 
+/* The command salvage: the exit code says INCOMPLETE, as any judge of the bundle does. */
+static int salvage(const struct args *args)
+{
+    struct salvage_report report;
+    struct err err = {0};
+
+    if (salvage_make(args->operand, args->output, &report, &err) < 0) {
+        complain(&err);
+        return err.code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;
+    }
+    (void)printf("%" PRIu64 " events and %" PRIu64 " objects (%" PRIu64 " of them named by no event) from %" PRIu64
+                 " of %" PRIu64 " bytes\n%s says partial: INCOMPLETE\n",
+                 report.event_count, report.object_count, report.loose_count, report.whole_bytes, report.file_bytes,
+                 args->output);
+    return fflush(stdout) == 0 ? STATUS_INCOMPLETE : STATUS_SYSTEM;
+}
+
 int main(int argc, char **argv)
 {
     struct args args;
@@ -193,8 +223,10 @@ int main(int argc, char **argv)
         (void)fputs(args.help ? args_help : "exhibit-record " EXHIBIT_VERSION "\n", stdout);
         return fflush(stdout) == 0 ? STATUS_DONE : STATUS_SYSTEM;
     }
-    if (args.check)
+    if (args.command == ARGS_CHECK)
         return check(&args, &err);
+    if (args.command == ARGS_SALVAGE)
+        return salvage(&args);
     if (record(&args, &claim, &interrupted, &err) < 0) {
         complain(&err);
         return err.code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;

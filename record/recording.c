@@ -9,6 +9,7 @@
 #include "record/orphans.h"
 #include "record/preflight.h"
 #include "record/spawn.h"
+#include "record/stale.h"
 #include "record/steps.h"
 
 #include <errno.h>
@@ -32,7 +33,8 @@ struct recording {
     struct judge *judge;
     struct pack_writer *pack;
     struct loop_source signals;
-    int dir_fd; /* of the output */
+    int dir_fd;   /* of the output */
+    int owner_fd; /* the lock on the work folder */
     char name[NAME_MAX + 1];
 };
 
@@ -159,6 +161,7 @@ static int parts_open(struct recording *recording, struct err *err)
     if (spawn_limits_raise(err) < 0 ||
         layout_make(session, request->work_parent, request->program_dir, policy, err) < 0 ||
         signals_open(recording, err) < 0 || groups_try(session, err) < 0 ||
+        stale_mark(session->work, session->group_prefix, &recording->owner_fd, err) < 0 ||
         pack_writer_new(recording->dir_fd, recording->name, &recording->pack, err) < 0)
         return err->code;
     session->journal = journal_new(recording->pack, recording->judge);
@@ -180,6 +183,8 @@ static int put_end(struct session *session, struct err *err)
     Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, 0);
     Exhibit__RecordingEnd end = EXHIBIT__RECORDING_END__INIT;
 
+    if (journal_flush(session->journal, err) < 0) /* so that no link comes between the count and the event */
+        return err->code;
     end.event_count = journal_count(session->journal) + 1;
     JOURNAL_WHAT(event, recording_end, RECORDING_END, &end);
     return journal_put(session->journal, &event, NULL, 0, err);
@@ -191,6 +196,8 @@ static int steps_make(struct recording *recording, struct err *err)
 
     if (bindings_put(session, &recording->bindings, err) < 0 ||
         steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE, true, err) < 0 ||
+        pack_writer_flush(recording->pack, err) < 0 || /* the inputs are there before the log names them */
+        journal_flush(session->journal, err) < 0 ||    /* the log's beginning, before any subject could write one */
         targets_reset(session->targets, err) < 0 || steps_cases(session, EXHIBIT__MODE__MODE_BASELINE, err) < 0 ||
         steps_trials_baseline(session, err) < 0 ||
         steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_BASELINE, false, err) < 0)
@@ -240,6 +247,7 @@ static int release(struct recording *recording, struct err *err, int code)
 {
     struct session *session = &recording->session;
     struct err removal;
+    bool removed;
 
     pack_writer_abandon(recording->pack);
     targets_free(session->targets);
@@ -257,7 +265,10 @@ static int release(struct recording *recording, struct err *err, int code)
     bytes_done(&recording->policy);
     if (recording->dir_fd >= 0)
         (void)close(recording->dir_fd);
-    if (layout_remove(session, &removal) == 0)
+    removed = layout_remove(session, &removal) == 0;
+    if (recording->owner_fd >= 0)
+        (void)close(recording->owner_fd);
+    if (removed)
         return code;
     if (code < 0)
         return err_wrap(err, "%s stays (%.300s)", session->work, removal.text);
@@ -279,6 +290,7 @@ int recording_make(const struct recording_request *request, Exhibit__Claim **out
     }
     recording->request = request;
     recording->dir_fd = -1;
+    recording->owner_fd = -1;
     recording->signals.fd = -1;
     code = output_check(recording, err);
     if (code == 0)

@@ -94,14 +94,16 @@ static int run_in_copies(struct session *session, const struct run_request *requ
     if (put_freeze(session, where.run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_AFTER, "workspace", session->workspace, false,
                    err) < 0)
         return err->code;
-    return artifacts_collect(&(struct artifacts_request){.scratch = session->scratch,
-                                                         .skip = skip,
-                                                         .skip_count = request->probe != NULL ? 3 : 0,
-                                                         .folders = request->kind != EXHIBIT__RUN_KIND__RUN_CASE,
-                                                         .pack = journal_pack(session->journal),
-                                                         .take = artifact_take,
-                                                         .context = &where},
-                             err);
+    if (artifacts_collect(&(struct artifacts_request){.scratch = session->scratch,
+                                                      .skip = skip,
+                                                      .skip_count = request->probe != NULL ? 3 : 0,
+                                                      .folders = request->kind != EXHIBIT__RUN_KIND__RUN_CASE,
+                                                      .pack = journal_pack(session->journal),
+                                                      .take = artifact_take,
+                                                      .context = &where},
+                          err) < 0)
+        return err->code;
+    return journal_settle(session->journal, err);
 }
 
 /* Fills argv for the mode: the command itself, or the candidate around it. */

@@ -206,6 +206,25 @@ static void integrity_refute_unnamed(struct integrity *integrity)
     }
 }
 
+/* FORMAT 8.3: what salvage found beside the log, in either part. */
+static void integrity_mark_loose(struct integrity *integrity)
+{
+    const Exhibit__Receipt *receipt = integrity->receipt;
+
+    if (receipt->n_loose_sha256 > 0 && !receipt->partial)
+        finding_add(integrity->findings, "the receipt: FORMAT 8.3: loose objects, and it is not partial");
+    for (size_t i = 0; i < receipt->n_loose_sha256; i++) {
+        const ProtobufCBinaryData *digest = &receipt->loose_sha256[i];
+
+        if (i > 0 && memcmp(receipt->loose_sha256[i - 1].data, digest->data, DIGEST_BYTES) >= 0)
+            finding_add(integrity->findings, "the receipt: FORMAT 8.3: its loose objects do not ascend");
+        if (integrity_index(integrity->pack, PACK_INPUT, digest->data) >= 0)
+            (void)integrity_mark(integrity, PACK_INPUT, digest, "a loose object");
+        else
+            (void)integrity_mark(integrity, PACK_OBSERVATION, digest, "a loose object");
+    }
+}
+
 static int integrity_walk(struct integrity *integrity, struct err *err)
 {
     struct digest receipt = pack_receipt(integrity->pack), claim;
@@ -217,6 +236,7 @@ static int integrity_walk(struct integrity *integrity, struct err *err)
         (void)integrity_mark(integrity, PACK_OBSERVATION, &(ProtobufCBinaryData){DIGEST_BYTES, claim.bytes},
                              "the claim");
     integrity_mark_stream(integrity, integrity->receipt->events, "a segment of the event log");
+    integrity_mark_loose(integrity);
     code = events_read(integrity->pack, integrity->receipt->events, integrity_follow, integrity, err);
     if (code < 0)
         return finding_of_error(integrity->findings, "the event log", err);

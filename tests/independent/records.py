@@ -8,7 +8,7 @@ import schema
 from pack import INPUTS, OBSERVATIONS, Pack, Refused
 
 LIMIT_SEGMENT = 1048576
-LIMIT_EVENT = 1048576
+LIMIT_EVENT = 1048448
 LIMIT_STREAM = 16 << 30
 LIMIT_RECEIPT, LIMIT_CLAIM, LIMIT_FREEZE = 16 << 20, 64 << 20, 64 << 20
 LIMIT_TARGET = 1048576
@@ -89,11 +89,15 @@ class Bundle:
 
     def _events(self):
         self._stream(self.receipt.events, "the event log")
-        left, place = bytearray(), 0
-        for piece in self.pieces(self.receipt.events):
+        left, place, segments = bytearray(), 0, self.receipt.events.segments
+        for number, piece in enumerate(self.pieces(self.receipt.events)):
+            before = segments[number - 1].sha256 if number and not left else None  # where an event begins the segment
             left += piece
             at = 0
             while (event := self._event(left, at, place)) is not None:
+                if event[0].WhichOneof("what") == "log_link" and event[0].log_link.before_sha256 != before:
+                    raise Refused("7.1.1", f"event {event[0].seq} is a link to another segment than the one before")
+                before = None
                 yield event[0]
                 at = event[1]
             del left[:at]
@@ -200,6 +204,16 @@ class Bundle:
             self.lists[digest] = entries
         return self.lists[digest]
 
+    def _loose(self):
+        """FORMAT 8.3: what salvage found and no event names."""
+        loose = list(self.receipt.loose_sha256)
+        if loose and not self.receipt.partial:
+            raise Refused("8.3", "loose objects in a receipt that is not partial")
+        if any(a >= b for a, b in zip(loose, loose[1:])):
+            raise Refused("8.3", "the loose objects do not ascend")
+        self.referenced.update(loose)
+        return set(loose)
+
     def _objects(self):
         """FORMAT 7.8 and 7.9: what events name is there, and what is there is named."""
         inputs = set()
@@ -223,6 +237,7 @@ class Bundle:
                 self._needed(event.artifact.sha256, event)
         if self.pack.claim is not None:
             self.referenced.add(self.pack.claim)
+        inputs |= self._loose()
         for digest in self.pack.parts[OBSERVATIONS].objects:
             if digest not in self.referenced:
                 raise Refused("7.9", f"observation object {digest.hex()} belongs to nothing")

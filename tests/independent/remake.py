@@ -32,6 +32,7 @@ def named(message):
 def remade(bundle, events, objects=None, partial=False):
     """The bytes of a pack without a claim that holds these events, numbered anew, and what they name."""
     objects = dict(objects or {})
+    events = [event for event in events if event.WhichOneof("what") != "log_link"]  # a log of one segment
     for number, event in enumerate(events, 1):
         event.seq = number
         if event.WhichOneof("what") == "recording_end":

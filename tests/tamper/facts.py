@@ -95,7 +95,9 @@ class Facts:
         while at < len(log):
             size, at = varint_read(log, at)
             packed = log[at:at + size]
-            self.facts.append(Fact(schema.Event.FromString(packed), packed=self.after_seq(packed)))
+            fact = Fact(schema.Event.FromString(packed), packed=self.after_seq(packed))
+            if fact.kind != "log_link":  # a log that is written anew has one segment
+                self.facts.append(fact)
             at += size
         self.read_chunks()
         return self

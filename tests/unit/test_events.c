@@ -128,7 +128,7 @@ static void events_append_refuses_what_events_read_would(void **state)
 
     set_message(&event, &message, payload, LIMIT_EVENT_BYTES);
     assert_int_equal(events_append(writer, &event, &err), ERR_LIMIT);
-    assert_string_equal(err.text, "event 1: Event: more than 1048576 bytes");
+    assert_string_equal(err.text, "event 1: Event: more than 1048448 bytes");
     message.payload.len = 1;
     event.source = EXHIBIT__SOURCE__SOURCE_NONE;
     assert_int_equal(events_append(writer, &event, &err), ERR_FORMAT);

@@ -1,0 +1,306 @@
+/*
+ * Which objects form the event log is told by their links alone, which no subject can know (FORMAT 7.1.1). Everything
+ * else that was found is kept; what no event names is listed as loose.
+ */
+#include "record/salvage.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "formats/message.h"
+#include "formats/pack_salvage.h"
+#include "formats/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DIGESTS_MAX_BYTES ((size_t)LIMIT_OBJECTS * DIGEST_BYTES)
+
+struct salvaging {
+    int from_fd, dir_fd;
+    char name[NAME_MAX + 1];
+    struct pack_writer *pack;
+    struct stream_writer *log; /* the log, segment by segment */
+    struct digest last;        /* of the log's last segment */
+    uint64_t event_count;
+    uint8_t run_id[RUN_ID_BYTES];
+    /* Digests of DIGEST_BYTES each. */
+    struct bytes found; /* of all objects, both parts */
+    struct bytes named; /* of those that events name */
+    struct bytes lists; /* of the first freezes' lists among them */
+    bool linked;        /* the segment at hand begins as it must */
+};
+
+static int digest_note(struct bytes *to, const ProtobufCBinaryData *digest, struct err *err)
+{
+    return digest->len != DIGEST_BYTES ? 0 : bytes_add(to, digest->data, DIGEST_BYTES, DIGESTS_MAX_BYTES, err);
+}
+
+static int stream_note(struct salvaging *salvaging, const Exhibit__Stream *stream, struct err *err)
+{
+    for (size_t i = 0; stream != NULL && i < stream->n_segments; i++)
+        if (digest_note(&salvaging->named, &stream->segments[i]->sha256, err) < 0)
+            return err->code;
+    return 0;
+}
+
+static int start_note(struct salvaging *salvaging, const Exhibit__RecordingStart *start, struct err *err)
+{
+    memcpy(salvaging->run_id, start->run_id.data, RUN_ID_BYTES);
+    if (digest_note(&salvaging->named, &start->plan_sha256, err) < 0 ||
+        digest_note(&salvaging->named, &start->oracle_sha256, err) < 0)
+        return err->code;
+    return digest_note(&salvaging->named, &start->policy_sha256, err);
+}
+
+/* Notes what an event of the log names (FORMAT 7.9). */
+static int event_take(void *context, const Exhibit__Event *event, struct err *err)
+{
+    struct salvaging *salvaging = context;
+    bool first = event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_START;
+
+    if (!salvaging->linked && event->seq != 1 && event->what_case != EXHIBIT__EVENT__WHAT_LOG_LINK)
+        return err_set(err, ERR_FORMAT, "the segment has no link");
+    if (first != (event->seq == 1))
+        return err_set(err, ERR_FORMAT, "not the beginning of a log");
+    salvaging->linked = true;
+    switch (event->what_case) {
+    case EXHIBIT__EVENT__WHAT_RECORDING_START:
+        return start_note(salvaging, event->recording_start, err);
+    case EXHIBIT__EVENT__WHAT_FREEZE:
+        if (event->freeze->moment == EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE &&
+            digest_note(&salvaging->lists, &event->freeze->list_sha256, err) < 0)
+            return err->code;
+        return digest_note(&salvaging->named, &event->freeze->list_sha256, err);
+    case EXHIBIT__EVENT__WHAT_RUN_START:
+        return stream_note(salvaging, event->run_start->stdin_stream, err);
+    case EXHIBIT__EVENT__WHAT_STREAM_END:
+        return stream_note(salvaging, event->stream_end->content, err);
+    case EXHIBIT__EVENT__WHAT_TARGET_STATE:
+        return digest_note(&salvaging->named, &event->target_state->content_sha256, err);
+    case EXHIBIT__EVENT__WHAT_ARTIFACT:
+        return event->artifact->kept ? digest_note(&salvaging->named, &event->artifact->sha256, err) : 0;
+    default:
+        return 0;
+    }
+}
+
+/* Takes the object as the next segment of the log, where it is one. */
+static int segment_try(struct salvaging *salvaging, const struct pack_found *found, struct err *err)
+{
+    size_t named_bytes = salvaging->named.size_bytes, list_bytes = salvaging->lists.size_bytes;
+    const struct digest *before = salvaging->event_count == 0 ? NULL : &salvaging->last;
+    struct err other;
+    int code;
+
+    if (found->part != PACK_OBSERVATION || found->size_bytes > LIMIT_SEGMENT_BYTES)
+        return 0;
+    salvaging->linked = false;
+    code = events_read_segment(found->content, (size_t)found->size_bytes, before, &salvaging->event_count, event_take,
+                               salvaging, &other);
+    if (code == ERR_SYSTEM) {
+        *err = other;
+        return code;
+    }
+    if (code < 0) { /* another object */
+        salvaging->named.size_bytes = named_bytes;
+        salvaging->lists.size_bytes = list_bytes;
+        return 0;
+    }
+    salvaging->last = found->digest;
+    if (digest_note(&salvaging->named, &(ProtobufCBinaryData){DIGEST_BYTES, salvaging->last.bytes}, err) < 0 ||
+        stream_writer_add(salvaging->log, found->content, (size_t)found->size_bytes, err) < 0)
+        return err->code;
+    return stream_writer_flush(salvaging->log, err);
+}
+
+static int object_take(void *context, const struct pack_found *found, struct err *err)
+{
+    struct salvaging *salvaging = context;
+    struct digest digest;
+    uint64_t size_bytes;
+    int code = found->content != NULL
+                   ? pack_put(salvaging->pack, found->part, found->content, (size_t)found->size_bytes, &digest, err)
+                   : pack_put_fd(salvaging->pack, found->part, found->fd, &digest, &size_bytes, err);
+
+    if (code < 0 || bytes_add(&salvaging->found, found->digest.bytes, DIGEST_BYTES, DIGESTS_MAX_BYTES, err) < 0)
+        return err->code;
+    return segment_try(salvaging, found, err);
+}
+
+/* ---- what is loose ---- */
+
+static int digest_order(const void *a, const void *b)
+{
+    return memcmp(a, b, DIGEST_BYTES);
+}
+
+static void digests_sort(struct bytes *digests)
+{
+    if (digests->size_bytes > 0)
+        qsort(digests->data, digests->size_bytes / DIGEST_BYTES, DIGEST_BYTES, digest_order);
+}
+
+static bool digests_have(const struct bytes *sorted, const uint8_t *digest)
+{
+    return sorted->size_bytes > 0 &&
+           bsearch(digest, sorted->data, sorted->size_bytes / DIGEST_BYTES, DIGEST_BYTES, digest_order) != NULL;
+}
+
+/* On a second way through the file: a first freeze's list names inputs. */
+static int list_take(void *context, const struct pack_found *found, struct err *err)
+{
+    struct salvaging *salvaging = context;
+    ProtobufCMessage *message = NULL;
+    const Exhibit__FreezeList *list;
+    struct err other;
+    int code = 0;
+
+    if (found->part != PACK_OBSERVATION || found->content == NULL ||
+        !digests_have(&salvaging->lists, found->digest.bytes))
+        return 0;
+    if (message_unpack(&exhibit__freeze_list__descriptor, found->content, (size_t)found->size_bytes, &message, &other) <
+        0)
+        return 0;
+    list = (const Exhibit__FreezeList *)message;
+    for (size_t i = 0; code == 0 && i < list->n_entries; i++)
+        if (S_ISREG(list->entries[i]->mode))
+            code = digest_note(&salvaging->named, &list->entries[i]->sha256, err);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return code;
+}
+
+/* The digests that were found and that nothing names, each once. */
+static int loose_find(struct salvaging *salvaging, struct bytes *out, struct err *err)
+{
+    const struct bytes *found = &salvaging->found;
+    uint64_t whole_bytes;
+
+    digests_sort(&salvaging->lists);
+    if (pack_salvage(salvaging->from_fd, salvaging->dir_fd, list_take, salvaging, &whole_bytes, err) < 0)
+        return err->code;
+    digests_sort(&salvaging->found);
+    digests_sort(&salvaging->named);
+    for (size_t at = 0; at < found->size_bytes; at += DIGEST_BYTES)
+        if (!digests_have(&salvaging->named, found->data + at) &&
+            (at == 0 || memcmp(found->data + at - DIGEST_BYTES, found->data + at, DIGEST_BYTES) != 0) &&
+            bytes_add(out, found->data + at, DIGEST_BYTES, DIGESTS_MAX_BYTES, err) < 0)
+            return err->code;
+    return 0;
+}
+
+/* The empty object is in no group. */
+static int empty_put(struct salvaging *salvaging, struct err *err)
+{
+    struct digest empty = digest_of("", 0), again;
+
+    if (!digests_have(&salvaging->named, empty.bytes))
+        return 0;
+    if (pack_put(salvaging->pack, PACK_OBSERVATION, "", 0, &again, err) < 0)
+        return err->code;
+    return pack_put(salvaging->pack, PACK_INPUT, "", 0, &again, err);
+}
+
+/* ---- the pack ---- */
+
+static int receipt_put(struct salvaging *salvaging, struct bytes *loose, struct digest *out, struct err *err)
+{
+    Exhibit__Receipt receipt = EXHIBIT__RECEIPT__INIT;
+    size_t count = loose->size_bytes / DIGEST_BYTES;
+    AUTO_FREE ProtobufCBinaryData *digests = calloc(count + 1, sizeof *digests);
+    AUTO_BYTES struct bytes packed = {0};
+    const Exhibit__Stream *events;
+
+    if (digests == NULL)
+        return err_set_errno(err, "memory for %zu digests", count);
+    if (stream_writer_finish(salvaging->log, &events, err) < 0)
+        return err->code;
+    for (size_t i = 0; i < count; i++)
+        digests[i] = (ProtobufCBinaryData){DIGEST_BYTES, loose->data + i * DIGEST_BYTES};
+    receipt.version = 1;
+    receipt.run_id = (ProtobufCBinaryData){RUN_ID_BYTES, salvaging->run_id};
+    receipt.events = (Exhibit__Stream *)events; /* packed only */
+    receipt.partial = true;
+    receipt.loose_sha256 = digests;
+    receipt.n_loose_sha256 = count;
+    if (message_pack(&receipt.base, LIMIT_RECEIPT_BYTES, &packed, err) < 0)
+        return err->code;
+    return pack_put(salvaging->pack, PACK_OBSERVATION, packed.data, packed.size_bytes, out, err);
+}
+
+static int parts_open(struct salvaging *salvaging, const char *from, const char *to, struct err *err)
+{
+    AUTO_FREE char *copy_dir = strdup(to);
+    AUTO_FREE char *copy_base = strdup(to);
+    struct pack *finished = NULL;
+    struct err partial;
+
+    if (copy_dir == NULL || copy_base == NULL)
+        return err_set_errno(err, "memory for the output's name");
+    salvaging->from_fd = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (salvaging->from_fd < 0)
+        return err_set(err, ERR_USAGE, "%s: %s", from, strerror(errno));
+    if (pack_open(salvaging->from_fd, &finished, &partial) == 0) {
+        pack_close(finished);
+        return err_set(err, ERR_USAGE, "%s: a finished bundle: there is nothing to salvage", from);
+    }
+    salvaging->dir_fd = open(dirname(copy_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (salvaging->dir_fd < 0)
+        return err_set(err, ERR_USAGE, "-o %s: its folder cannot be opened (%s); make it first", to, strerror(errno));
+    (void)snprintf(salvaging->name, sizeof salvaging->name, "%.200s", basename(copy_base));
+    if (pack_writer_new(salvaging->dir_fd, salvaging->name, &salvaging->pack, err) < 0)
+        return err_wrap(err, "-o %s", to);
+    salvaging->log = stream_writer_new(salvaging->pack);
+    return salvaging->log == NULL ? err_set_errno(err, "memory for the log") : 0;
+}
+
+static int pack_make(struct salvaging *salvaging, const char *from, struct salvage_report *out, struct err *err)
+{
+    AUTO_BYTES struct bytes loose = {0};
+    struct digest receipt;
+    struct pack_writer *pack;
+    int code = pack_salvage(salvaging->from_fd, salvaging->dir_fd, object_take, salvaging, &out->whole_bytes, err);
+
+    if (code == ERR_FORMAT)
+        err->code = ERR_USAGE;
+    if (code < 0)
+        return err_wrap(err, "%s", from);
+    if (salvaging->event_count == 0)
+        return err_set(err, ERR_USAGE, "%s: it ended before the recording had begun: there is no event in it", from);
+    if (loose_find(salvaging, &loose, err) < 0 || empty_put(salvaging, err) < 0 ||
+        receipt_put(salvaging, &loose, &receipt, err) < 0)
+        return err->code;
+    out->event_count = salvaging->event_count;
+    out->object_count = salvaging->found.size_bytes / DIGEST_BYTES;
+    out->loose_count = loose.size_bytes / DIGEST_BYTES;
+    pack = salvaging->pack;
+    salvaging->pack = NULL; /* freed by finishing, also on failure */
+    return pack_writer_finish(pack, &receipt, NULL, err);
+}
+
+int salvage_make(const char *from, const char *to, struct salvage_report *out, struct err *err)
+{
+    struct salvaging salvaging = {.from_fd = -1, .dir_fd = -1};
+    struct stat stat;
+    int code = parts_open(&salvaging, from, to, err);
+
+    *out = (struct salvage_report){0};
+    if (code == 0)
+        code = pack_make(&salvaging, from, out, err);
+    if (code == 0 && fstat(salvaging.from_fd, &stat) == 0)
+        out->file_bytes = (uint64_t)stat.st_size;
+    stream_writer_free(salvaging.log);
+    pack_writer_abandon(salvaging.pack);
+    bytes_done(&salvaging.found);
+    bytes_done(&salvaging.named);
+    bytes_done(&salvaging.lists);
+    if (salvaging.from_fd >= 0)
+        (void)close(salvaging.from_fd);
+    if (salvaging.dir_fd >= 0)
+        (void)close(salvaging.dir_fd);
+    return code;
+}

@@ -1,0 +1,151 @@
+#include "record/stale.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "record/cgroup.h"
+#include "record/layout.h"
+#include "record/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FOLDER_PREFIX "exhibit-"
+#define FRESH_NAME "owner.new"
+
+int stale_mark(const char *work, const char *group_prefix, int *out_fd, struct err *err)
+{
+    AUTO_FD int dir = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_FD int fd = dir < 0 ? -1 : openat(dir, FRESH_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd < 0 || file_write_all(fd, group_prefix, strlen(group_prefix), err) < 0)
+        return err_set_errno(err, "mark %s as in use", work);
+    /* Locked before it has its name: nobody finds it unlocked. */
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 || renameat(dir, FRESH_NAME, dir, STALE_OWNER_NAME) < 0)
+        return err_set_errno(err, "lock %s", work);
+    *out_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+/* Reads the prefix of a folder whose recorder is gone. False: it is no such folder. The lock is ours then. */
+static bool owner_read(int dir, char out[64], int *out_fd)
+{
+    AUTO_FD int fd = openat(dir, STALE_OWNER_NAME, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat stat;
+    ssize_t got;
+
+    if (fd < 0 || fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode) || stat.st_uid != geteuid() || stat.st_nlink != 1 ||
+        flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return false;
+    got = pread(fd, out, 63, 0);
+    if (got < (ssize_t)strlen(FOLDER_PREFIX))
+        return false;
+    out[got] = 0;
+    if (strncmp(out, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) != 0 ||
+        strspn(out + strlen(FOLDER_PREFIX), "0123456789abcdef") != 16 || strlen(out) != strlen(FOLDER_PREFIX) + 16)
+        return false;
+    *out_fd = fd;
+    fd = -1;
+    return true;
+}
+
+/* Ends the members of every control group whose name begins with the prefix, and removes it. */
+static void groups_end(const char *prefix)
+{
+    static const struct timespec pause = {.tv_nsec = 20000000};
+    char parent[PATH_MAX];
+    DIR *dir = cgroup_parent(parent) ? opendir(parent) : NULL;
+    const struct dirent *entry;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        struct cgroup cgroup;
+
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || !cgroup_adopt(entry->d_name, &cgroup))
+            continue;
+        (void)cgroup_kill(&cgroup);
+        for (int i = 0; i < 100 && cgroup_is_populated(&cgroup); i++)
+            (void)nanosleep(&pause, NULL);
+        cgroup_close(&cgroup);
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+}
+
+static void folder_clean(int parent_fd, const char *parent, const char *name, void (*tell)(const char *text))
+{
+    AUTO_FD int dir = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    AUTO_FD int lock = -1;
+    char prefix[64], path[PATH_MAX], text[PATH_MAX + 1100];
+    struct stat stat;
+    struct err err;
+
+    if (dir < 0 || fstat(dir, &stat) < 0 || stat.st_uid != geteuid() || !owner_read(dir, prefix, &lock) ||
+        snprintf(path, sizeof path, "%s/%s", parent, name) >= (int)sizeof path)
+        return;
+    groups_end(prefix);
+    if (tree_remove(path, &err) == 0)
+        (void)snprintf(text, sizeof text, "removed %s, which a recording that was killed had left", path);
+    else
+        (void)snprintf(text, sizeof text, "%s, which a recording that was killed had left, could not be removed: %s",
+                       path, err.text);
+    tell(text);
+}
+
+void stale_clean(const char *parent, void (*tell)(const char *text))
+{
+    const char *folder = parent == NULL ? LAYOUT_DEFAULT_PARENT : parent;
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) == 0)
+            folder_clean(dirfd(dir), folder, entry->d_name, tell);
+    if (dir != NULL)
+        (void)closedir(dir);
+}
+
+/* Whether no writer has the file any more: it keeps it locked (formats/pack_writer.c). */
+static bool is_left(int dir, const char *name)
+{
+    AUTO_FD int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+}
+
+void stale_partials_tell(const char *output, void (*tell)(const char *text))
+{
+    AUTO_FREE char *copy_dir = strdup(output);
+    AUTO_FREE char *copy_base = strdup(output);
+    AUTO_FREE char *start = NULL;
+    const char *folder;
+    const struct dirent *entry;
+    DIR *dir;
+
+    if (copy_dir == NULL || copy_base == NULL || asprintf(&start, ".%s.partial-", basename(copy_base)) < 0)
+        return;
+    folder = dirname(copy_dir);
+    dir = opendir(folder);
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        char text[2 * PATH_MAX];
+
+        if (strncmp(entry->d_name, start, strlen(start)) != 0 || !is_left(dirfd(dir), entry->d_name))
+            continue;
+        (void)snprintf(text, sizeof text,
+                       "%s/%s: left by a recording that was killed; exhibit-record salvage makes a bundle of it, or "
+                       "remove it",
+                       folder, entry->d_name);
+        tell(text);
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+}

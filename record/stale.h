@@ -1,0 +1,26 @@
+/*
+ * What a recording that was killed has left: its work folder and its control groups. A lock tells a killed recorder
+ * from one that is at work.
+ */
+#pragma once
+
+#include "base/err.h"
+
+/* The file in a work folder that its recorder keeps locked; it holds the prefix of the control groups' names. */
+#define STALE_OWNER_NAME "owner"
+
+/*
+ * Marks a work folder as in use by this process, and gives the descriptor that holds the lock: to be closed when the
+ * folder is removed. ERR_SYSTEM.
+ */
+int stale_mark(const char *work, const char *group_prefix, int *out_fd, struct err *err);
+
+/*
+ * Looks through `parent` (NULL: the default) for work folders of this user whose recorder is gone. Ends what is left in
+ * their control groups, by the kernel's own knowledge of who that is, and removes both. `tell` gets a line for each,
+ * also where something could not be removed. Other folders are left alone.
+ */
+void stale_clean(const char *parent, void (*tell)(const char *text));
+
+/* Tells of files that recordings to `output` have left which were killed, and what can be done with them. */
+void stale_partials_tell(const char *output, void (*tell)(const char *text));

@@ -1,0 +1,244 @@
+#!/usr/bin/python3
+"""A recorder that is killed, or whose disk fails, at each step of writing: usage: crash.py BUILD SOURCE [all]
+
+Without "all" every fourth fault is tried.
+
+After each fault there is no bundle, a whole one, or a file that says partial, of which salvage makes an INCOMPLETE one
+with all that had been written; and the next recording removes what a killed one left.
+"""
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+import zstandard
+
+import hostile
+from hostile import BUILD, Place, shell
+from records import Bundle
+
+ALL = sys.argv[3:] == ["all"]
+FAULT = str(BUILD / "lib" / "libfault.so")
+KILLS = ("kill-before", "kill-half", "kill-after")
+ERRORS = ("ENOSPC", "EIO")
+HARMLESS = ("EINTR", "short")
+CASES = {f"case-{i}": (shell(f"echo {i}; echo kept > {{scratch}}/left-{i}"), {"exit": 0}) for i in range(3)}
+CASES["large"] = (shell("head -c 9000000 /dev/urandom"), {"exit": 0})  # its blocks are written while it runs
+PROGRAM = {name: BUILD / "bin" / f"exhibit-{name}" for name in ("record", "verify", "replay")}
+
+
+def whole_groups(content):
+    """Where the whole groups of a file end, told without our programs."""
+    at = end = 24
+    while content[at:at + 4] == struct.pack("<I", 0x184D2A51) and len(content) >= at + 16:
+        at += 16 + 40 * struct.unpack_from("<I", content, at + 12)[0]
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            frame.decompress(content[at:])
+        except zstandard.ZstdError:
+            break
+        if not frame.eof:
+            break
+        at = end = len(content) - len(frame.unused_data)
+    return end
+
+
+class Worker:
+    """Makes recordings in a folder of its own, one after the other, each with a fault; keeps what went otherwise."""
+
+    def __init__(self, name):
+        self.place = Place(name, CASES)
+        self.wrong, self.left_work, self.salvaged, self.runs = [], False, 0, 0
+
+    def want(self, right, text):
+        if not right:
+            self.wrong.append(f"{self.at}: {text}")
+
+    def run(self, step, kind):
+        log = self.place.folder / "steps"
+        log.unlink(missing_ok=True)
+        fault = {"FAULT": f"{step}:{kind}", "FAULT_LOG": str(log), "LD_PRELOAD": FAULT}
+        done = self.place.record(env={"PATH": os.environ["PATH"], **fault})
+        return done, log.read_text().splitlines() if log.exists() else []
+
+    def partials(self):
+        return list(self.place.folder.glob(".it.exhibit.partial-*"))
+
+    def tell(self, program, *words):
+        return subprocess.run([PROGRAM[program], *words], capture_output=True, text=True, timeout=60)
+
+    def salvage(self, partial):
+        out = self.place.folder / "salvaged.exhibit"
+        content = partial.read_bytes()
+        finished = content.endswith(b"EXHIBEND")
+        told = self.tell("verify", partial)
+        if finished:
+            self.want(told.returncode == 3, f"verify of the finished file exits {told.returncode}: {told.stderr}")
+            return
+        self.want(told.returncode == 1 and ("salvage" in told.stdout + told.stderr or len(content) < 24),
+                  f"verify of the partial file exits {told.returncode}: {told.stdout}{told.stderr}")
+        made = self.tell("record", "salvage", partial, "-o", out)
+        if made.returncode == 2:
+            self.want("before the recording had begun" in made.stderr or "not a pack" in made.stderr, made.stderr)
+            self.want(whole_groups(content) < 4000, "something could have been salvaged")  # the inputs' group at most
+            return
+        self.want(made.returncode == 3, f"salvage exits {made.returncode}: {made.stderr}")
+        self.want(f"from {whole_groups(content)} of {len(content)} bytes" in made.stdout, f"salvage says {made.stdout}")
+        for program in ("verify", "replay"):
+            told = self.tell(program, out)
+            self.want(told.returncode == 3 and "decision: INCOMPLETE" in told.stdout,
+                      f"{program} of the salvaged file exits {told.returncode}: {told.stdout[-500:]}{told.stderr}")
+        out.unlink(missing_ok=True)
+        self.salvaged += 1
+
+    def try_fault(self, step, kind):
+        self.at, bundle = f"{kind} at step {step}", self.place.bundle
+        done, log = self.run(step, kind)
+        self.runs += 1
+        landed = [line for line in log if line.split()[2:] == [kind]]
+        self.want(len(landed) == 1 and landed[0].startswith(f"{step} "), f"the fault did not land: {log[-2:]}")
+        if self.left_work:
+            self.want("which a recording that was killed had left" in done.err, f"nothing was cleaned: {done.err}")
+        self.left_work = kind in KILLS
+        if kind in KILLS:
+            self.want(done.code == -9, f"exit {done.code}")
+            self.want(log[-1:] == landed, "it went on after the kill")
+        elif kind in ERRORS or (kind == "EINTR" and not landed[0].split()[1] == "write"):
+            lines = [line for line in done.err.splitlines() if "had left" not in line]
+            self.want(done.code == 5 and len(lines) == 1, f"exit {done.code}: {done.err}")
+            self.want(not bundle.exists() and not self.partials(), "it left a file")
+        else:
+            self.want(done.code == 3 and bundle.exists(), f"exit {done.code}: {done.err}")
+        self.want(not (bundle.exists() and self.partials()), "there is a bundle and a partial file")
+        for partial in self.partials():
+            self.salvage(partial)
+            partial.unlink()
+        if bundle.exists():
+            told = self.tell("verify", bundle)
+            self.want(told.returncode == 3, f"verify of the bundle exits {told.returncode}: {told.stderr}")
+            bundle.unlink()
+
+    def end(self):
+        """One more recording leaves nothing."""
+        done = self.place.record()
+        self.at = "at last"
+        self.want(done.code == 3, f"exit {done.code}: {done.err}")
+        self.want(not list((self.place.folder / "work").iterdir()), "a work folder stays")
+        return self
+
+
+class Crash(unittest.TestCase):
+    def steps(self):
+        """How many steps there are, and that the same recording has about as many each time."""
+        worker = Worker("count")
+        done, log = worker.run(0, "")
+        self.assertEqual(done.code, 3, done.err)
+        kinds = {line.split()[1] for line in log}
+        self.assertEqual(kinds, {"write", "fsync", "rename", "fsync-folder"})
+        return len(log)
+
+    def test_a_fault_at_each_step_leaves_a_whole_bundle_a_partial_one_or_none(self):
+        count = self.steps()
+        faults = [(step, kind) for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
+        if not ALL:  # steps are writes of a head, of entries, of a frame, over and over: each kind meets each of those
+            faults = faults[::4]
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            def work(number):
+                worker = Worker(f"worker-{number}")
+                for step, kind in faults[number::3]:
+                    worker.try_fault(step, kind)
+                return worker.end()
+            workers = list(pool.map(work, range(3)))
+        wrong = [text for worker in workers for text in worker.wrong]
+        self.assertEqual(wrong, [], "\n".join(wrong[:20]))
+        runs, salvaged = (sum(getattr(worker, name) for worker in workers) for name in ("runs", "salvaged"))
+        print(f"{runs} faults at {count} steps, {salvaged} files salvaged", file=sys.stderr)
+        self.assertGreaterEqual(runs, 200 if ALL else 50)
+        self.assertGreater(salvaged, 40 if ALL else 10)
+        self.assertEqual(hostile.leftovers(), [])
+
+    def test_the_next_recording_ends_what_a_killed_one_had_started(self):
+        place = Place("orphan", {"sleeper": (shell("sleep 300"), {"exit": 0})})
+        first = place.start()
+        deadline = 100
+        while not any("sleep 300" in argv for argv in hostile.processes().values()) and deadline:
+            deadline -= 1
+            time.sleep(0.05)
+        first.kill()
+        first.communicate()
+        self.assertTrue(any("sleep 300" in argv for argv in hostile.processes().values()))
+        other = Place("orphan-next", {"quick": (shell("true"), {"exit": 0})})
+        done = other.record([*other.words()[:5], "--work", place.folder / "work"])
+        self.assertEqual(done.code, 3, done.err)
+        self.assertRegex(done.err, r"removed .*/exhibit-\w+, which a recording that was killed had left")
+        self.assertFalse(any("sleep 300" in argv for argv in hostile.processes().values()))
+        again = other.record([*other.words()[:3], "-o", place.bundle, "--work", place.folder / "work"])
+        self.assertEqual(again.code, 3, again.err)
+        self.assertRegex(again.err, r"\.it\.exhibit\.partial-\w+: left by a recording that was killed; exhibit-record sal")
+
+    def test_a_recording_at_work_is_not_taken_for_one_that_was_killed(self):
+        place = Place("at-work", {"sleeper": (shell("sleep 2"), {"exit": 0})})
+        first = place.start()
+        other = Place("beside", {"quick": (shell("true"), {"exit": 0})})
+        while not list((place.folder / "work").glob("exhibit-*/owner")):
+            time.sleep(0.02)
+        done = other.record([*other.words()[:5], "--work", place.folder / "work"])
+        self.assertEqual((done.code, done.err), (3, ""))
+        _, err = first.communicate(timeout=60)
+        self.assertEqual((first.returncode, err), (3, b""))
+
+    def test_what_a_subject_prints_is_not_taken_for_the_log(self):
+        """A case prints the very log of another recording, which becomes an object of its own."""
+        other = Place("source", {"quick": (shell("true"), {"exit": 0})})
+        other.record()
+        theirs = Bundle(other.bundle)
+        segments = [theirs.pack.read(segment.sha256, 1 << 20) for segment in theirs.receipt.events.segments]
+        forge = []
+        for number, segment in enumerate(segments):
+            path = other.folder / f"segment-{number}"
+            path.write_bytes(segment)
+            forge.append((f"forge-{number}", (shell(f"cat {path}"), {"exit": 0})))
+        place = Place("forger", dict([*forge, ("push", (shell("head -c 9000000 /dev/urandom"), {"exit": 0})),
+                                      ("wait", (shell("exec sleep 301"), {"exit": 0}))]))
+        process = place.start()
+        while not any("sleep 301" in argv for argv in hostile.processes().values()):
+            time.sleep(0.05)
+        process.kill()
+        process.communicate()
+        (partial,) = place.folder.glob(".it.exhibit.partial-*")
+        out = place.folder / "salvaged.exhibit"
+        made = subprocess.run([PROGRAM["record"], "salvage", partial, "-o", out], capture_output=True, text=True)
+        self.assertEqual(made.returncode, 3, made.stderr)
+        ours = Bundle(out)
+        self.assertLessEqual({hashlib.sha256(segment).digest() for segment in segments},
+                             set(ours.pack.parts[1].objects), "the forged objects were not yet written")
+        self.assertNotEqual(ours.start.run_id, theirs.start.run_id)
+        self.assertTrue(ours.start.plan_sha256 == hashlib.sha256((place.folder / "plan.yaml").read_bytes()).digest())
+        told = subprocess.run([PROGRAM["verify"], out], capture_output=True, text=True)
+        self.assertEqual(told.returncode, 3, told.stdout + told.stderr)
+
+    def test_salvage_refuses_what_it_cannot_use(self):
+        place = Place("refusals", {"quick": (shell("true"), {"exit": 0})})
+        place.record()
+        (place.folder / "text").write_text("no pack at all, but long enough to have a header\n")
+        out = place.folder / "out.exhibit"
+        for words, text in (([place.bundle, "-o", out], "a finished bundle: there is nothing to salvage"),
+                            ([place.folder / "text", "-o", out], "no header of a pack"),
+                            ([place.folder / "missing", "-o", out], "No such file"),
+                            ([place.folder / "text", "-o", place.bundle], "exists"),
+                            ([place.folder / "text"], "where should the evidence go?"),
+                            ([place.folder / "text", "-o", out, "--work", "/tmp"], "takes no option but -o")):
+            done = subprocess.run([PROGRAM["record"], "salvage", *words], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
+            self.assertIn(text, done.stderr)
+            self.assertFalse(out.exists())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,12 +1,12 @@
 /*
- * Archives by member. The filters (gzip, xz ...) are undone by one libarchive reader, whose output feeds a second one
- * that knows formats only: so every decoded byte is counted, and the compressed stream is read to its own end, where
- * its damage shows even behind the archive's last member.
+ * Archives by member. Compression is undone apart (archive_filter.c), and feeds a libarchive reader that knows formats
+ * only: so every decoded byte is counted, and the compressed stream is read to its own end, where its damage shows even
+ * behind the archive's last member.
  */
 #include "formats/archive.h"
 
 #include "base/bytes.h"
-#include "formats/archive_xz.h"
+#include "formats/archive_filter.h"
 #include "formats/limits.h"
 
 #include <archive.h>
@@ -40,12 +40,9 @@ bool archive_name_is_known(const char *path, size_t size_bytes)
 
 /* One listing under way. */
 struct listing {
-    struct archive *filters; /* undoes compression; NULL where there is none, or it is xz */
-    struct archive_xz *xz;
-    struct err xz_fault;
+    struct archive_filter *filter; /* NULL where the archive is not compressed as a whole */
+    struct err filter_fault;       /* what libarchive is not told the kind of */
     struct archive *formats;
-    uint64_t decoded_bytes; /* by the filters, so far */
-    bool over_limit;        /* they gave more than is allowed */
     uint64_t content_bytes; /* of all members, so far */
     size_t name_bytes;      /* of all paths and links, so far */
     struct digest_run *run;
@@ -53,20 +50,13 @@ struct listing {
     size_t room;
 };
 
-/* Says what libarchive said, as the kind of error that it is. */
-static int archive_fault(const struct listing *listing, struct archive *archive, struct err *err)
+/* Says what the format reader said; where its source failed, what that said. */
+static int listing_fault(const struct listing *listing, struct err *err)
 {
-    const char *text = archive_error_string(archive);
-
-    if (listing->over_limit)
-        return err_set(err, ERR_LIMIT, "the archive unpacks to more than %llu bytes", LIMIT_ARCHIVE_CONTENT_BYTES);
-    if (listing->xz_fault.code != ERR_OK) {
-        *err = listing->xz_fault;
-        return err->code;
-    }
-    if (archive_errno(archive) == ENOMEM)
-        return err_set(err, ERR_SYSTEM, "out of memory in an archive");
-    return err_set(err, ERR_FORMAT, "the archive is damaged or none: %s", text == NULL ? "no reason given" : text);
+    if (listing->filter_fault.code == ERR_OK)
+        return archive_fault(listing->formats, err);
+    *err = listing->filter_fault;
+    return err->code;
 }
 
 /* ---- members ---- */
@@ -176,7 +166,7 @@ static int read_content(struct listing *listing, struct archive_entry *entry, ui
         if (told == ARCHIVE_EOF)
             break;
         if (told != ARCHIVE_OK)
-            return archive_fault(listing, listing->formats, err);
+            return listing_fault(listing, err);
         if (offset < 0 || (uint64_t)offset < at)
             return err_set(err, ERR_FORMAT, "the blocks of a member overlap");
         if ((code = add_hole(listing, &at, (uint64_t)offset, err)) < 0 ||
@@ -267,7 +257,7 @@ static int read_members(struct listing *listing, struct err *err)
         if (told == ARCHIVE_EOF)
             return 0;
         if (told != ARCHIVE_OK && (told != ARCHIVE_WARN || !is_about_a_name(listing->formats)))
-            return archive_fault(listing, listing->formats, err);
+            return listing_fault(listing, err);
         code = check_method(listing->formats, err);
         if (code == 0)
             code = read_member(listing, entry, err);
@@ -278,92 +268,24 @@ static int read_members(struct listing *listing, struct err *err)
 
 /* ---- the two readers ---- */
 
-/* The next bytes of an xz; a fault is kept for archive_fault. */
-static la_ssize_t next_of_xz(struct archive *archive, struct listing *listing, const void **out)
-{
-    size_t size_bytes = 0;
-
-    if (archive_xz_next(listing->xz, out, &size_bytes, &listing->xz_fault) < 0) {
-        archive_set_error(archive, EINVAL, "%s", listing->xz_fault.text);
-        return -1;
-    }
-    return (la_ssize_t)size_bytes;
-}
-
-/* The next bytes that the filters give. */
-static la_ssize_t next_of_filters(struct archive *archive, struct listing *listing, const void **out)
-{
-    size_t size_bytes = 0;
-    la_int64_t offset;
-    int told;
-
-    do
-        told = archive_read_data_block(listing->filters, out, &size_bytes, &offset);
-    while (told == ARCHIVE_OK && size_bytes == 0);
-    if (told == ARCHIVE_EOF)
-        return 0;
-    if (told != ARCHIVE_OK) {
-        archive_set_error(archive, archive_errno(listing->filters), "%s", archive_error_string(listing->filters));
-        return -1;
-    }
-    return (la_ssize_t)size_bytes;
-}
-
-/* libarchive's read callback of the format reader: the next bytes that are undone, counted. */
+/* libarchive's read callback of the format reader. */
 static la_ssize_t next_decoded(struct archive *archive, void *context, const void **out)
 {
     struct listing *listing = context;
-    la_ssize_t got = listing->xz != NULL ? next_of_xz(archive, listing, out) : next_of_filters(archive, listing, out);
+    size_t size_bytes = 0;
 
-    if (got <= 0)
-        return got;
-    listing->decoded_bytes += (uint64_t)got;
-    /* Headers and padding come on top of the members' content: twice the limit is room enough for any of them. */
-    if (listing->decoded_bytes > 2 * LIMIT_ARCHIVE_CONTENT_BYTES) {
-        listing->over_limit = true;
-        archive_set_error(archive, EFBIG, "it unpacks to too much");
+    if (archive_filter_next(listing->filter, out, &size_bytes, &listing->filter_fault) < 0) {
+        archive_set_error(archive, EINVAL, "%s", listing->filter_fault.text);
         return -1;
     }
-    return got;
-}
-
-/* Opens what undoes an xz, or the filter reader, if the bytes are compressed at all; else listing->filters stays NULL.
- */
-static int open_filters(struct listing *listing, const void *from, size_t size_bytes, struct err *err)
-{
-    struct archive *filters;
-    struct archive_entry *entry;
-
-    if (archive_xz_is_one(from, size_bytes)) {
-        listing->xz = archive_xz_new(from, size_bytes);
-        return listing->xz == NULL ? err_set(err, ERR_SYSTEM, "out of memory for an archive") : 0;
-    }
-    filters = archive_read_new();
-    if (filters == NULL)
-        return err_set(err, ERR_SYSTEM, "out of memory for an archive");
-    listing->filters = filters;
-    if (archive_read_support_filter_gzip(filters) != ARCHIVE_OK ||
-        archive_read_support_filter_zstd(filters) != ARCHIVE_OK ||
-        archive_read_support_filter_bzip2(filters) != ARCHIVE_OK ||
-        archive_read_support_format_raw(filters) != ARCHIVE_OK)
-        return err_set(err, ERR_SYSTEM, "libarchive was built without a filter: %s", archive_error_string(filters));
-    if (archive_read_open_memory(filters, from, size_bytes) != ARCHIVE_OK ||
-        archive_read_next_header(filters, &entry) != ARCHIVE_OK)
-        return archive_fault(listing, filters, err);
-    if (archive_filter_count(filters) > 2) /* each takes memory of its own */
-        return err_set(err, ERR_LIMIT, "the archive is compressed more than once");
-    if (archive_filter_count(filters) == 1) { /* the innermost one, which does nothing */
-        archive_read_free(filters);
-        listing->filters = NULL;
-    }
-    return 0;
+    return (la_ssize_t)size_bytes;
 }
 
 /* Opens the format reader, over the filters where there are some. zip needs to seek, and compresses by itself. */
 static int open_formats(struct listing *listing, const void *from, size_t size_bytes, struct err *err)
 {
     struct archive *formats = archive_read_new();
-    bool plain = listing->filters == NULL && listing->xz == NULL;
+    bool plain = listing->filter == NULL;
     int told;
 
     if (formats == NULL)
@@ -375,20 +297,19 @@ static int open_formats(struct listing *listing, const void *from, size_t size_b
     if (told == ARCHIVE_OK)
         told = plain ? archive_read_open_memory(formats, from, size_bytes)
                      : archive_read_open(formats, listing, NULL, next_decoded, NULL);
-    return told == ARCHIVE_OK ? 0 : archive_fault(listing, formats, err);
+    return told == ARCHIVE_OK ? 0 : listing_fault(listing, err);
 }
 
 /* Reads the compressed stream to its end, behind the archive's. */
-static int drain_filters(struct listing *listing, struct err *err)
+static int drain_filter(struct listing *listing, struct err *err)
 {
     const void *rest;
-    la_ssize_t got;
+    size_t size_bytes = 1;
+    int code = 0;
 
-    if (listing->filters == NULL && listing->xz == NULL)
-        return 0;
-    while ((got = next_decoded(listing->formats, listing, &rest)) > 0)
-        continue;
-    return got == 0 ? 0 : archive_fault(listing, listing->formats, err);
+    while (listing->filter != NULL && code == 0 && size_bytes > 0)
+        code = archive_filter_next(listing->filter, &rest, &size_bytes, err);
+    return code;
 }
 
 static int read_list(struct listing *listing, const void *from, size_t size_bytes, struct err *err)
@@ -398,10 +319,10 @@ static int read_list(struct listing *listing, const void *from, size_t size_byte
     listing->run = digest_run_new();
     if (listing->run == NULL)
         return err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256");
-    if ((code = open_filters(listing, from, size_bytes, err)) < 0 ||
+    if ((code = archive_filter_open(from, size_bytes, &listing->filter, err)) < 0 ||
         (code = open_formats(listing, from, size_bytes, err)) < 0 || (code = read_members(listing, err)) < 0)
         return code;
-    return drain_filters(listing, err);
+    return drain_filter(listing, err);
 }
 
 void archive_zone_set(void)
@@ -426,9 +347,6 @@ int archive_list_read(const void *from, size_t size_bytes, struct archive_list *
     code = read_list(&listing, from, size_bytes, err);
     if (listing.formats != NULL)
         archive_read_free(listing.formats);
-    if (listing.filters != NULL)
-        archive_read_free(listing.filters);
-    archive_xz_free(listing.xz);
     digest_run_free(listing.run);
     if (utf8 != (locale_t)0) {
         uselocale(before);
@@ -437,7 +355,8 @@ int archive_list_read(const void *from, size_t size_bytes, struct archive_list *
     if (code < 0)
         archive_list_done(&listing.list);
     *out = listing.list;
-    out->unpacked_bytes = listing.decoded_bytes + listing.content_bytes;
+    out->unpacked_bytes = archive_filter_total(listing.filter) + listing.content_bytes;
+    archive_filter_free(listing.filter);
     return code;
 }
 

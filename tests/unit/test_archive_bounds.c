@@ -130,6 +130,33 @@ static void list_refuses_an_xz_whose_dictionary_no_one_has_room_for(void **state
     assert_string_equal(err.text, "the xz takes more than 83886080 bytes of memory to be undone");
 }
 
+static void list_refuses_layers_of_compression_and_tells_its_work(void **state)
+{
+    static uint8_t content[100000];
+    struct maker once, twice;
+    struct archive_list list;
+    struct err err = {0};
+    struct archive_entry *entry = archive_entry_new();
+
+    (void)state;
+    maker_begin(&once, archive_write_set_format_pax, archive_write_add_filter_gzip);
+    maker_add(&once, "a", S_IFREG, NULL, content, sizeof content);
+    maker_end(&once);
+    assert_int_equal(archive_list_read(once.bytes, once.size_bytes, &list, &err), 0);
+    assert_in_range(list.unpacked_bytes, 2 * sizeof content, 3 * sizeof content); /* unpacked, and digested */
+    archive_list_done(&list);
+    maker_begin(&twice, archive_write_set_format_raw, archive_write_add_filter_gzip);
+    archive_entry_set_filetype(entry, S_IFREG);
+    assert_int_equal(archive_write_header(twice.archive, entry), ARCHIVE_OK);
+    assert_int_equal(archive_write_data(twice.archive, once.bytes, once.size_bytes), once.size_bytes);
+    archive_entry_free(entry);
+    maker_end(&twice);
+    assert_int_equal(archive_list_read(twice.bytes, twice.size_bytes, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "the archive is compressed more than once");
+    free(once.bytes);
+    free(twice.bytes);
+}
+
 static void list_digests_the_holes_of_a_sparse_member(void **state)
 {
     static uint8_t whole[300000];
@@ -169,6 +196,7 @@ int main(void)
         cmocka_unit_test(list_refuses_a_bomb_behind_the_last_member),
         cmocka_unit_test(list_refuses_a_zip_whose_method_takes_memory_at_will),
         cmocka_unit_test(list_refuses_an_xz_whose_dictionary_no_one_has_room_for),
+        cmocka_unit_test(list_refuses_layers_of_compression_and_tells_its_work),
         cmocka_unit_test(list_digests_the_holes_of_a_sparse_member),
     };
 

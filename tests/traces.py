@@ -27,7 +27,7 @@ def control_group_trees():
 
 
 class Group:
-    """A control group for the command: whatever is in it at the end came of it. Nothing where the machine gives none."""
+    """A control group for the command: what is in it at the end came of it. None where the machine gives none."""
 
     def __init__(self):
         own = [line[3:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines() if line[:3] == "0::"]

@@ -91,7 +91,7 @@ def places():
     signals = {"children": (shell("sleep 0.1 & wait; sleep 0.1 & sleep 0.2"), {"exit": 0})}
     return {
         "numbers": Place("numbers", leaves, TREE, FOR_TREE, STRICT),
-        "held-up": Place("held-up", {"endless": leaves["endless"], "leaves": leaves["leaves"]}, BOOTSTRAP, FOR_BOOTSTRAP,
+        "held-up": Place("held-up", {name: leaves[name] for name in ("endless", "leaves")}, BOOTSTRAP, FOR_BOOTSTRAP,
                          STRICT),
         "clock": Place("clock", {"fine": (shell("exit 0"), {"exit": 0})}, BOOTSTRAP, FOR_BOOTSTRAP),
         "forth": confined("forth", FORTH), "back": confined("back", BACK), "within": confined("within", []),
@@ -112,9 +112,10 @@ def setUpModule():
               if " - cgroup2 " in line]
     words = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
            "".join(f"umount -l {point}; " for point in points) + 'exec "$@"', "--", subject("strangers"), MARK, "24"]
-    few = [(PLACES["numbers"], {"before": words}), (PLACES["held-up"], {"before": [
-        *words, "/usr/bin/env", *(f"{name}={odd_libc(ODD_PAUSE='40000')[name]}" for name in ("LD_PRELOAD", "ASAN_OPTIONS",
-                                                                                    "ODD_PAUSE"))]})]
+    held_up = odd_libc(ODD_PAUSE="40000")
+    settings = [f"{name}={held_up[name]}" for name in ("LD_PRELOAD", "ASAN_OPTIONS", "ODD_PAUSE")]
+    few = [(PLACES["numbers"], {"before": words}),
+           (PLACES["held-up"], {"before": [*words, "/usr/bin/env", *settings]})]
     if not kernel_has_pid_max_of_its_own_for_a_namespace():
         few = []
     hostile.record_all([

@@ -36,7 +36,8 @@ class NoTrace(unittest.TestCase):
 
     def test_what_goes_away_in_time_is_not_left(self):
         folder = pathlib.Path(tempfile.gettempdir(), f"exhibit-brief{os.getpid()}")
-        self.assertEqual(self.look(f"mkdir {folder}; (sleep 0.5; rmdir {folder}) >/dev/null 2>&1 &", wait="20"), (0, ""))
+        script = f"mkdir {folder}; (sleep 0.5; rmdir {folder}) >/dev/null 2>&1 &"
+        self.assertEqual(self.look(script, wait="20"), (0, ""))
 
     def left(self, script, text, **more):
         status, out = self.look(script, **more)

@@ -87,6 +87,12 @@ int plan_words_read(const struct plan_reader *reader, const struct yaml_node *no
         bool is_command = form == PLAN_WORDS_LAUNCHER && strcmp(out->items[i], "{command}") == 0;
 
         command_count += is_command;
+        if (is_command && i == 0 && reader->candidates_dir != NULL) /* a bundle may have such a plan */
+            return yaml_fault(
+                item, err,
+                "`%s` begins with {command}, so that nothing wraps it; write the launcher before it, as in "
+                "[/usr/bin/env, \"{command}\"]",
+                node->key);
         if (!is_command && plan_placeholders_check(reader, item, out->items[i], err) < 0)
             return err->code;
         if (i == 0 && !is_command && out->items[0][0] != '/' && placeholder_at(out->items[0]) == 0)

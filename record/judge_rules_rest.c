@@ -115,7 +115,8 @@ static void strict_run_check(const struct judge_run *run, struct judge_verdict *
         judge_fail_at(verdict, run->accepted_seq, "%s strict: a listener accepted a connection", run->name);
     for (int protocol = 1; protocol <= EXHIBIT__PROTOCOL__PROTOCOL_UDP; protocol++)
         if (run->messaged_seq[protocol] != 0)
-            judge_fail_at(verdict, run->messaged_seq[protocol], "%s strict: a listener heard something", run->name);
+            judge_fail_at(verdict, run->messaged_seq[protocol], "%s strict: the %s listener heard something", run->name,
+                          protocol == EXHIBIT__PROTOCOL__PROTOCOL_UDP ? "UDP" : "TCP");
     for (int target = 1; target < JUDGE_TARGETS; target++) {
         if (run->touched_seq[target] != 0)
             judge_fail_at(verdict, run->touched_seq[target], "%s strict: the %s was touched", run->name,

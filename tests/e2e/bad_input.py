@@ -108,6 +108,8 @@ INPUTS = {
         4, 'candidate: {name: env, argv: [/usr/bin/env, "{policy}", "{command}"]}'),
     "a launcher without a command": of_plan(4, ["{command} 0 times"]).replace(
         4, "candidate: {name: env, argv: [/usr/bin/env]}"),
+    "a command without a launcher": of_plan(4, ["begins with {command}", "nothing wraps it", "the launcher before"]
+                                            ).replace(4, 'candidate: {name: env, argv: ["{command}"]}'),
     "a launcher with two commands": of_plan(4, ["{command} 2 times"]).replace(
         4, 'candidate: {name: env, argv: [/usr/bin/env, "{command}", "{command}"]}'),
     "a candidate that nobody ships": of_plan(4, ["no candidate `none`"]).replace(4, "candidate: {use: none}"),

@@ -78,7 +78,7 @@ static void what_a_listener_hears_in_a_strict_run_is_a_trace(void **state)
     scene = scene_good();
     run = scene_run_of(scene, "check", MODE(STRICT), 1);
     put_message(scene, end_of(scene, run), run, EXHIBIT__PROTOCOL__PROTOCOL_UDP, "hello");
-    EXPECT(scene, "NO-GO", {"boundary.traces", "check strict: a listener heard something"});
+    EXPECT(scene, "NO-GO", {"boundary.traces", "check strict: the UDP listener heard something"});
 }
 
 static void a_strict_nonce_in_any_payload_is_a_trace_an_earlier_one_too(void **state)

@@ -85,11 +85,11 @@ int plans_set_up(void **state)
     plans_put("c/box/candidate.yaml", box);
     plans_put("c/box/p.yaml", "");
     plans_put("c/box/q.yaml", "");
-    plans_put("c/bare/candidate.yaml", "version: 1\nname: bare\nargv: [\"{command}\"]\n");
+    plans_put("c/bare/candidate.yaml", "version: 1\nname: bare\nargv: [/bin/env, \"{command}\"]\n");
     plans_put("c/bare/r.yaml", "");
-    plans_put("c/other/candidate.yaml", "version: 1\nname: another\nargv: [\"{command}\"]\n");
+    plans_put("c/other/candidate.yaml", "version: 1\nname: another\nargv: [/bin/env, \"{command}\"]\n");
     plans_put("c/escaping/candidate.yaml",
-              "version: 1\nname: escaping\npolicy: ../box/p.yaml\nargv: [\"{command}\"]\n");
+              "version: 1\nname: escaping\npolicy: ../box/p.yaml\nargv: [/bin/env, \"{command}\"]\n");
     return symlink("/etc", "p/out") < 0 || symlink("../p", "p/self") < 0 || symlink("../p-near", "p/near") < 0 ||
                    symlink("../bare/r.yaml", "c/box/r.yaml") < 0 || symlink("../../p/o.yaml", "c/box/s.yaml") < 0 ||
                    mkfifo("p/fifo", 0600) < 0

@@ -15,6 +15,9 @@ static void row_free(struct candidate_row *row)
         free(row->ends[i].trial);
     for (size_t i = 0; i < row->case_count; i++)
         free(row->cases[i].name);
+    for (size_t i = 0; i < row->ending_count; i++)
+        free(row->endings[i].trial);
+    free(row->endings);
     free(row->ends);
     free(row->cases);
     free(row->candidate);
@@ -115,6 +118,28 @@ static bool add_end(struct candidate_row *row, struct recorded_end *from)
 }
 
 /* False: out of memory. */
+static bool add_ending(struct candidate_row *row, struct recorded_ending *from)
+{
+    struct candidate_ending *grown;
+    size_t i = 0;
+
+    while (i < row->ending_count && strcmp(row->endings[i].trial, from->trial) != 0)
+        i++;
+    if (i == row->ending_count) {
+        grown = reallocarray(row->endings, i + 1, sizeof *grown);
+        if (grown == NULL)
+            return false;
+        row->endings = grown;
+        grown[i] = (struct candidate_ending){.trial = take_ptr(&from->trial)};
+        row->ending_count++;
+    }
+    row->endings[i].count++;
+    row->endings[i].ended_count += from->ended;
+    row->endings[i].quiet_count += from->quiet;
+    return true;
+}
+
+/* False: out of memory. */
 static bool add_case(struct candidate_row *row, struct recorded_case *from)
 {
     struct candidate_case *grown;
@@ -150,6 +175,8 @@ int candidates_add(struct candidates *table, struct outline *outline, struct err
     row = find_row(table, &key);
     for (size_t i = 0; row != NULL && done && i < recording->end_count; i++)
         done = add_end(row, &recording->ends[i]);
+    for (size_t i = 0; row != NULL && done && i < recording->ending_count; i++)
+        done = add_ending(row, &recording->endings[i]);
     for (size_t i = 0; row != NULL && done && i < recording->case_count; i++)
         done = add_case(row, &recording->cases[i]);
     if (row == NULL || !done)

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum { OUTCOME_SETS = 1 << (OUTCOME_DIVERTED + 1), END_WORDS = 5 };
+enum { OUTCOME_SETS = 1 << (OUTCOME_DIVERTED + 1), END_WORDS = 8 };
 
 /* How one role of a trial ended, over the recordings of a row. */
 struct candidate_end {
@@ -20,6 +20,12 @@ struct candidate_end {
         size_t count;
     } words[END_WORDS];
     uint64_t shortest_ms, longest_ms; /* lived on after the last step */
+};
+
+/* How a trial took its ending, over the recordings of a row. */
+struct candidate_ending {
+    char *trial;
+    size_t count, ended_count, quiet_count;
 };
 
 struct candidate_case {
@@ -39,6 +45,8 @@ struct candidate_row {
     size_t not_measured[EFFECT_COUNT];
     struct candidate_end *ends; /* in the order of the first recording, as the cases are */
     size_t end_count;
+    struct candidate_ending *endings;
+    size_t ending_count;
     struct candidate_case *cases;
     size_t case_count;
     size_t decisions[DECISION_ROOM];

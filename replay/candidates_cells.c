@@ -145,34 +145,44 @@ static void end_write(const struct candidate_row *row, const struct candidate_en
         (void)fprintf(out, " +%" PRIu64 " ms", end->longest_ms);
 }
 
-static bool same_end(const struct candidate_end *a, const struct candidate_end *b)
+/* Whether a role just ended by the steps, each time. */
+static bool is_plain_end(const struct candidate_row *row, const struct candidate_end *end)
 {
-    bool at_once = a->longest_ms < LEAST_SHOWN_MS && b->longest_ms < LEAST_SHOWN_MS;
-
-    return strcmp(a->trial, b->trial) == 0 && memcmp(a->words, b->words, sizeof a->words) == 0 &&
-           (at_once || (a->shortest_ms == b->shortest_ms && a->longest_ms == b->longest_ms));
+    return end->words[0].count == row->recording_count && strcmp(end->words[0].ended_by, "step") == 0 &&
+           end->longest_ms < LEAST_SHOWN_MS;
 }
 
-/* A line for each trial and way to end in it. */
+/* "gone in time", "not gone in time", or in how many of the recordings. */
+static void held_write(const struct candidate_row *row, const char *what, size_t count, FILE *out)
+{
+    if (count > 0 && count < row->recording_count)
+        (void)fprintf(out, "varies: %s in %zu of %zu", what, count, row->recording_count);
+    else
+        (void)fprintf(out, "%s%s", count == 0 ? "not " : "", what);
+}
+
+/* A line for each trial, and one for each role in it that did not just end by the steps. */
 static void endings_write(const struct candidate_row *row, FILE *out)
 {
     bool first = true;
 
-    for (size_t i = 0; i < row->end_count; i++) {
-        const struct candidate_end *end = &row->ends[i];
-        size_t before = 0;
+    for (size_t i = 0; i < row->ending_count; i++) {
+        const struct candidate_ending *ending = &row->endings[i];
 
-        while (before < i && !same_end(&row->ends[before], end))
-            before++;
-        if (before < i)
+        line_break(&first, out);
+        name_write(ending->trial, out);
+        (void)fputs(": ", out);
+        held_write(row, "gone in time", ending->ended_count, out);
+        (void)fputs(", ", out);
+        held_write(row, "quiet", ending->quiet_count, out);
+    }
+    for (size_t i = 0; i < row->end_count; i++) {
+        if (is_plain_end(row, &row->ends[i]))
             continue;
         line_break(&first, out);
-        name_write(end->trial, out);
-        for (size_t j = i; j < row->end_count; j++)
-            if (same_end(&row->ends[j], end))
-                (void)fprintf(out, "%s%s", j == i ? ": " : ", ", word_of_role(row->ends[j].role));
-        (void)fputc(' ', out);
-        end_write(row, end, out);
+        name_write(row->ends[i].trial, out);
+        (void)fprintf(out, ": %s ", word_of_role(row->ends[i].role));
+        end_write(row, &row->ends[i], out);
     }
     if (first)
         (void)fputs("none", out);

@@ -50,9 +50,25 @@ static json_t *effects_json(const struct candidate_row *row, bool *varies)
     return effects;
 }
 
-static json_t *endings_json(const struct candidate_row *row, bool *varies)
+static json_t *trials_json(const struct candidate_row *row, bool *varies)
 {
-    json_t *endings = json_array();
+    json_t *trials = json_array();
+
+    for (size_t i = 0; i < row->ending_count; i++) {
+        const struct candidate_ending *ending = &row->endings[i];
+
+        *varies = *varies || (ending->ended_count > 0 && ending->ended_count < row->recording_count) ||
+                  (ending->quiet_count > 0 && ending->quiet_count < row->recording_count);
+        (void)json_array_append_new(
+            trials, json_pack("{s:s, s:I, s:I, s:I}", "trial", ending->trial, "recordings", (json_int_t)ending->count,
+                              "ended", (json_int_t)ending->ended_count, "quiet", (json_int_t)ending->quiet_count));
+    }
+    return trials;
+}
+
+static json_t *ends_json(const struct candidate_row *row, bool *varies)
+{
+    json_t *ends = json_array();
 
     for (size_t i = 0; i < row->end_count; i++) {
         const struct candidate_end *end = &row->ends[i];
@@ -61,11 +77,11 @@ static json_t *endings_json(const struct candidate_row *row, bool *varies)
         for (size_t j = 0; j < END_WORDS && end->words[j].ended_by != NULL; j++)
             (void)json_object_set_new(words, end->words[j].ended_by, json_integer((json_int_t)end->words[j].count));
         *varies = *varies || end->words[0].count < row->recording_count;
-        (void)json_array_append_new(endings, json_pack("{s:s, s:s, s:o, s:[I,I]}", "trial", end->trial, "role",
-                                                       word_of_role(end->role), "ended_by", words, "survived_ms",
-                                                       (json_int_t)end->shortest_ms, (json_int_t)end->longest_ms));
+        (void)json_array_append_new(ends, json_pack("{s:s, s:s, s:o, s:[I,I]}", "trial", end->trial, "role",
+                                                    word_of_role(end->role), "ended_by", words, "survived_ms",
+                                                    (json_int_t)end->shortest_ms, (json_int_t)end->longest_ms));
     }
-    return endings;
+    return ends;
 }
 
 static json_t *cases_json(const struct candidate_row *row, bool *varies)
@@ -122,16 +138,16 @@ static json_t *not_measured_json(const struct candidate_row *row)
 static json_t *row_json(const struct candidate_row *row)
 {
     bool varies = false;
-    json_t *effects = effects_json(row, &varies), *endings = endings_json(row, &varies);
+    json_t *effects = effects_json(row, &varies), *endings = trials_json(row, &varies);
     json_t *cases = cases_json(row, &varies), *decisions = decisions_json(row, &varies);
-    json_t *failed = failed_json(row, &varies);
+    json_t *failed = failed_json(row, &varies), *tree = ends_json(row, &varies);
 
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "candidate",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "candidate",
                      row->candidate, "version", row->version, "policy", row->policy, "as",
                      row->as_root ? "root" : "user", "experiment", row->experiment, "oracle", row->oracle, "recordings",
                      (json_int_t)row->recording_count, "prospective", (json_int_t)row->prospective_count, "varies",
-                     varies, "effects", effects, "not_measured", not_measured_json(row), "endings", endings, "cases",
-                     cases, "decisions", decisions, "rules_failed", failed);
+                     varies, "effects", effects, "not_measured", not_measured_json(row), "endings", endings, "tree",
+                     tree, "cases", cases, "decisions", decisions, "rules_failed", failed);
 }
 
 bool candidates_print_json(const struct candidates *table, FILE *out)

@@ -70,6 +70,21 @@ static bool take_ends(const struct facts *facts, const Exhibit__Claim *claim, st
 }
 
 /* False: out of memory. */
+static bool take_endings(const Exhibit__Claim *claim, struct recording *out)
+{
+    out->endings = calloc(claim->n_endings + 1, sizeof *out->endings);
+    for (size_t i = 0; out->endings != NULL && i < claim->n_endings; i++) {
+        const Exhibit__EndingResult *ending = claim->endings[i];
+
+        out->endings[i] = (struct recorded_ending){strdup(ending->trial), ending->ended, ending->quiet};
+        out->ending_count++;
+        if (out->endings[i].trial == NULL)
+            return false;
+    }
+    return out->endings != NULL;
+}
+
+/* False: out of memory. */
 static bool take_cases(const Exhibit__Claim *claim, struct recording *out)
 {
     out->cases = calloc(claim->n_cases + 1, sizeof *out->cases);
@@ -95,7 +110,7 @@ int recording_take(const struct facts *facts, const Exhibit__Claim *claim, struc
         hex_encode(start->policy_sha256.data, DIGEST_BYTES, out->policy);
     take_outcomes(claim, out);
     if (out->experiment != NULL && out->candidate != NULL && out->version != NULL && take_ends(facts, claim, out) &&
-        take_cases(claim, out))
+        take_endings(claim, out) && take_cases(claim, out))
         return 0;
     recording_done(out);
     return err_set(err, ERR_SYSTEM, "memory for a row of the table");
@@ -107,6 +122,9 @@ void recording_done(struct recording *recording)
         free(recording->ends[i].trial);
     for (size_t i = 0; i < recording->case_count; i++)
         free(recording->cases[i].name);
+    for (size_t i = 0; i < recording->ending_count; i++)
+        free(recording->endings[i].trial);
+    free(recording->endings);
     free(recording->ends);
     free(recording->cases);
     free(recording->experiment);

@@ -14,6 +14,12 @@ struct recorded_end {
     uint64_t survived_ms;
 };
 
+/* How a whole trial took its ending. */
+struct recorded_ending {
+    char *trial;
+    bool ended, quiet;
+};
+
 struct recorded_case {
     char *name;
     bool met;
@@ -28,6 +34,8 @@ struct recording {
     uint8_t not_measured;                      /* bit i: effect i */
     struct recorded_end *ends;                 /* of the trials that have an ending or more than one role */
     size_t end_count;
+    struct recorded_ending *endings;
+    size_t ending_count;
     struct recorded_case *cases;
     size_t case_count;
 };

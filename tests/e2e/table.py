@@ -87,8 +87,11 @@ class Recorded(unittest.TestCase):
                                  [(case, int(case not in unmet)) for case in CASES])
                 tree = [m for m in claim["tree"] if m["trial"] == "tree" and m["mode"] == "strict"]
                 self.assertEqual([(end["trial"], end["role"], end["ended_by"], end["survived_ms"])
-                                  for end in row["endings"]],
+                                  for end in row["tree"]],
                                  [("tree", m["role"], {m["ended_by"]: 1}, [m["survived_ms"]] * 2) for m in tree])
+                self.assertEqual(row["endings"], [{"trial": end["trial"], "recordings": 1, "ended": int(end["ended"]),
+                                                   "quiet": int(end["quiet"])} for end in claim["endings"]])
+                self.assertEqual(len(row["endings"]), 1)
                 self.assertEqual(row["rules_failed"], {r["rule"]: 1 for r in claim["rules"] if not r["holds"]})
                 self.assertFalse(row["varies"])
 
@@ -96,10 +99,11 @@ class Recorded(unittest.TestCase):
         done = ask("--table", bundle("open"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for words in ("candidate", "effects", "endings", "cases", "decision", "parent: all reached",
-                      "grandchild: all reached", "tree: parent, child step", "tree: grandchild self-expiry +",
+                      "grandchild: all reached", "tree: not gone in time, not quiet", "tree: grandchild self-expiry +",
                       "all 5 met", "NO-GO", "fails: boundary.attempts", "fails: cancel.quiet"):
             self.assertIn(words, done.stdout)
         self.assertNotIn("varies", done.stdout)
+        self.assertIn("tree: gone in time, quiet", ask("--table", bundle("usable")).stdout)
         self.assertIn("not met: inspect-benign, inspect-critical", ask("--table", bundle("default")).stdout)
 
     def test_markdown_has_a_line_for_each_row(self):

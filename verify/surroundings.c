@@ -98,6 +98,16 @@ static int surroundings_parse(struct surroundings *out, const Exhibit__RunStart 
     return 0;
 }
 
+/* Recordings of older versions ran a command that tells nothing. */
+static bool surroundings_asked(const struct ledger_run *run)
+{
+    static const char word[] = "surroundings";
+    const Exhibit__RunStart *start = ledger_told(run);
+
+    return start->kind == EXHIBIT__RUN_KIND__RUN_LAUNCHER && start->n_command == 2 &&
+           start->command[1].len == sizeof word - 1 && memcmp(start->command[1].data, word, sizeof word - 1) == 0;
+}
+
 static int surroundings_hear(const struct evidence *evidence, const struct ledger_run *run, struct surroundings *out,
                              struct err *err)
 {
@@ -151,8 +161,7 @@ int surroundings_gather(const struct evidence *evidence, const struct ledger *le
 
         if (ledger_told(run)->mode != EXHIBIT__MODE__MODE_STRICT)
             continue;
-        if (ledger_told(run)->kind == EXHIBIT__RUN_KIND__RUN_LAUNCHER && !out->ran &&
-            surroundings_hear(evidence, run, out, err) < 0)
+        if (surroundings_asked(run) && !out->ran && surroundings_hear(evidence, run, out, err) < 0)
             return err->code;
         if ((trial || ledger_told(run)->kind == EXHIBIT__RUN_KIND__RUN_LAUNCHER) &&
             surroundings_leavings(run, trial, out, err) < 0)

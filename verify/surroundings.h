@@ -18,7 +18,7 @@ struct surroundings_list {
 };
 
 struct surroundings {
-    bool ran;     /* there was a run of the launcher alone */
+    bool ran;     /* there was a run of the launcher alone, around a command that tells */
     bool told;    /* and it told: a launcher that swallows output does not */
     char *folder; /* owned; the folder in which the command found itself, where it is another; else NULL */
     struct surroundings_list set, changed, removed; /* variables */

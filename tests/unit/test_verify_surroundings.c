@@ -12,6 +12,7 @@
 
 static const char *told;
 static size_t told_bytes;
+static bool asked = true;
 
 static int give_told(void *source, const Exhibit__Stream *stream, evidence_take_piece *take, void *context,
                      struct err *err)
@@ -31,6 +32,7 @@ static ProtobufCBinaryData text(const char *from)
 static struct surroundings gather(const void *said, size_t said_bytes, const char *left, mode_t mode)
 {
     static const struct evidence evidence = {.stream = give_told};
+    ProtobufCBinaryData command[] = {text("/tools/exhibit-probe"), text(asked ? "surroundings" : "nothing")};
     ProtobufCBinaryData environment[] = {text("A=1"), text("B=2")};
     Exhibit__RunStart run_start = EXHIBIT__RUN_START__INIT;
     Exhibit__StreamEnd stream_end = EXHIBIT__STREAM_END__INIT;
@@ -46,6 +48,8 @@ static struct surroundings gather(const void *said, size_t said_bytes, const cha
     run_start.kind = EXHIBIT__RUN_KIND__RUN_LAUNCHER;
     run_start.mode = EXHIBIT__MODE__MODE_STRICT;
     run_start.cwd = text("/w");
+    run_start.command = command;
+    run_start.n_command = 2;
     run_start.environment = environment;
     run_start.n_environment = 2;
     start.what_case = EXHIBIT__EVENT__WHAT_RUN_START;
@@ -111,6 +115,18 @@ static void without_the_line_nothing_is_known_and_nothing_is_made_up(void **stat
     }
 }
 
+static void an_older_recording_says_nothing_of_it(void **state)
+{
+    struct surroundings out;
+
+    (void)state;
+    asked = false;
+    out = gather("", 0, NULL, 0);
+    asked = true;
+    assert_false(out.ran);
+    surroundings_done(&out);
+}
+
 static void a_flood_of_variables_is_counted_and_bounded(void **state)
 {
     static const char first[] = "EXHIBIT1 surroundings\n/w";
@@ -141,6 +157,7 @@ int main(void)
         cmocka_unit_test(what_is_as_it_was_given_is_not_told),
         cmocka_unit_test(what_was_set_changed_removed_and_left_is_told_by_name),
         cmocka_unit_test(without_the_line_nothing_is_known_and_nothing_is_made_up),
+        cmocka_unit_test(an_older_recording_says_nothing_of_it),
         cmocka_unit_test(a_flood_of_variables_is_counted_and_bounded),
     };
 

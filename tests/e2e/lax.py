@@ -2,8 +2,8 @@
 """A lax oracle of the sender's own does not make the reader's GO: usage: lax.py BUILD SOURCE
 
 `lenient` (tests/subjects) hides the canary behind another file, lets its link lead nowhere, and ends what it was told to
-end 2.6 s later; its plan does not try tcp. An oracle as wide as the language and the recorder allow calls that GO. Each thing that it
-allows is then tightened by itself, as the shipped default has it; what must follow was found by hand in
+end 2.6 s later; its plan does not try tcp. An oracle as wide as the language and the recorder allow calls that GO. Each
+thing that it allows is then tightened by itself, as the shipped default has it; what must follow was found by hand in
 docs/DECISION.md.
 """
 import copy

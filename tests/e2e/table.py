@@ -82,7 +82,8 @@ class Recorded(unittest.TestCase):
             with self.subTest(name):
                 _, (row,) = rows_of(bundle(name))
                 claim = json.loads(ask(bundle(name), "--json").stdout)
-                self.assertEqual(effects_of(row), {(role, effect): {outcome: 1} for role in ROLES for effect in EFFECTS})
+                self.assertEqual(effects_of(row),
+                                 {(role, effect): {outcome: 1} for role in ROLES for effect in EFFECTS})
                 self.assertEqual([(case["name"], case["met"]) for case in row["cases"]],
                                  [(case, int(case not in unmet)) for case in CASES])
                 tree = [m for m in claim["tree"] if m["trial"] == "tree" and m["mode"] == "strict"]

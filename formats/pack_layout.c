@@ -222,7 +222,7 @@ int layout_index_head_take(const uint8_t *from, enum pack_part part, struct fram
 bool layout_content_fits(uint64_t content_bytes, uint64_t file_bytes)
 {
     return content_bytes <= LIMIT_CONTENT_BYTES ||
-           (content_bytes - LIMIT_CONTENT_BYTES) / LIMIT_CONTENT_RATIO < file_bytes;
+           (content_bytes - LIMIT_CONTENT_BYTES + LIMIT_CONTENT_RATIO - 1) / LIMIT_CONTENT_RATIO <= file_bytes;
 }
 
 bool layout_footer_place(const struct layout_footer *footer, uint64_t *out_at)

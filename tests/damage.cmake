@@ -1,6 +1,7 @@
 # Every bit counts: damaged bundles, in one process.
 exhibit_unit_test(damage exhibit_verify pack_fixture PkgConfig::ZSTD)
 exhibit_unit_test(damage_large pack_fixture)
+set_tests_properties(unit.damage unit.damage_large PROPERTIES TIMEOUT 180)
 
 # Bundles that ask for endless work, made from a recorded one.
 add_test(NAME e2e.bombs

@@ -1,6 +1,7 @@
 /* Finished packs to which something was done afterwards: every change is found, and where. */
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "formats/pack_reader.h"
 #include "test_pack_fixture.h"
 
 #include <setjmp.h>
@@ -261,6 +262,37 @@ static void reading_a_damaged_block_names_its_range(void **state)
     pack_close(pack);
 }
 
+/* The bound is set by the content (FORMAT 1.9); a lower one here, so that it is reached. */
+static void objects_are_not_read_over_and_over_without_end(void **state)
+{
+    AUTO_FD int fd = memory_file(whole.data, whole.size_bytes);
+    AUTO_BYTES struct bytes content = {0};
+    struct pack *pack = NULL;
+    struct digest receipt;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(pack_open(fd, &pack, &err), 0);
+    receipt = pack_receipt(pack);
+    assert_true(pack->read_max_bytes >= LIMIT_READ_BYTES + LIMIT_READ_RATIO * 50);
+    pack->read_max_bytes = 120;
+    assert_int_equal(pack_read(pack, PACK_OBSERVATION, &receipt, 100, &content, &err), 0);
+    assert_int_equal(pack_read(pack, PACK_OBSERVATION, &receipt, 100, &content, &err), 0);
+    assert_int_equal(pack_read(pack, PACK_OBSERVATION, &receipt, 100, &content, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "FORMAT 1.9: more than 120 bytes are to be read of this file's objects");
+    pack_close(pack);
+}
+
+static void content_is_bounded_by_the_size_of_the_file(void **state)
+{
+    (void)state;
+    assert_true(layout_content_fits(LIMIT_CONTENT_BYTES, 0));
+    assert_false(layout_content_fits(LIMIT_CONTENT_BYTES + 1, 0));
+    assert_true(layout_content_fits(LIMIT_CONTENT_BYTES + LIMIT_CONTENT_RATIO * 1001ull, 1001));
+    assert_false(layout_content_fits(LIMIT_CONTENT_BYTES + LIMIT_CONTENT_RATIO * 1001ull + 1, 1001));
+    assert_false(layout_content_fits(UINT64_MAX, 1ull << 40));
+}
+
 static void what_is_no_regular_file_is_not_called_malformed(void **state)
 {
     int pipe_fds[2];
@@ -292,6 +324,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_group_twice_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_group_that_is_not_there_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reading_a_damaged_block_names_its_range, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(objects_are_not_read_over_and_over_without_end, set_up, tear_down),
+        cmocka_unit_test(content_is_bounded_by_the_size_of_the_file),
         cmocka_unit_test_setup_teardown(what_is_no_regular_file_is_not_called_malformed, set_up, tear_down),
     };
 

@@ -16,6 +16,7 @@ LIMIT_FRAME = 4210688
 LIMIT_JOURNAL = 16 << 20
 LIMIT_OBJECT = 1 << 40
 LIMIT_COUNT = 4194304
+LIMIT_ALL, LIMIT_RATIO = 32 << 30, 256
 NOTHING = hashlib.sha256(b"").digest()
 
 
@@ -197,6 +198,9 @@ class Pack:
             count = sum(len(getattr(part, what)) for part in self.parts.values())
             if count > LIMIT_COUNT:
                 raise Refused("1.9", f"{count} {what}")
+        content = sum(part.content for part in self.parts.values())
+        if content > LIMIT_ALL + LIMIT_RATIO * self.size:
+            raise Refused("1.9", f"{content} bytes of content in a file of {self.size}")
         for name, digest in (("receipt", self.receipt), ("claim", self.claim)):
             if digest is not None and not self.has(digest):
                 raise Refused("5.3", f"the {name} is no object of the observations", self.footer_at + 104,

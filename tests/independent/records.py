@@ -9,7 +9,7 @@ from pack import INPUTS, OBSERVATIONS, Pack, Refused
 
 LIMIT_SEGMENT = 1048576
 LIMIT_EVENT = 1048448
-LIMIT_STREAM = 16 << 30
+LIMIT_STREAM, LIMIT_STREAMS, LIMIT_STDIN = 16 << 30, 64 << 30, 16 << 20
 LIMIT_RECEIPT, LIMIT_CLAIM, LIMIT_FREEZE = 16 << 20, 64 << 20, 64 << 20
 LIMIT_TARGET = 1048576
 LIMIT_ROUNDS = 1000
@@ -168,7 +168,7 @@ class Bundle:
             raise Refused("DECISION 1.1", f"run {event.run}: an effect that is not known")
 
     def _streams_fit_chunks(self):
-        sizes, ended = {}, set()
+        sizes, ended, described = {}, set(), 0
         for event in self.events:
             if event.WhichOneof("what") == "chunk":
                 key = (event.run, event.chunk.stream)
@@ -182,11 +182,16 @@ class Bundle:
                 ended.add(key)
                 if not event.stream_end.HasField("content"):
                     raise Refused("7.4", f"a stream's end without its content, event {event.seq}")
+                described += event.stream_end.content.size_bytes
+                if described > LIMIT_STREAMS:
+                    raise Refused("6.2", f"the streams up to event {event.seq} have {described} bytes")
                 self._stream(event.stream_end.content, f"the stream of event {event.seq}")
                 arrived, kept = sizes.get(key, 0), event.stream_end.content.size_bytes
                 if kept > arrived or kept != arrived and name_of(event.stream_end, "how") != "HOW_LIMIT":
                     raise Refused("DECISION 1.1", f"chunks of {arrived} bytes in the stream of event {event.seq}")
             elif event.WhichOneof("what") == "run_start" and event.run_start.HasField("stdin_stream"):
+                if event.run_start.stdin_stream.size_bytes > LIMIT_STDIN:
+                    raise Refused("6.2", f"the stdin of event {event.seq} has more than 16 MiB")
                 self._stream(event.run_start.stdin_stream, f"the stdin of event {event.seq}")
 
     def _needed(self, digest, event):

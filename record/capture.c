@@ -1,6 +1,7 @@
 #include "record/capture.h"
 
 #include "base/cleanup.h"
+#include "record/spool.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,13 +12,19 @@
 #include <unistd.h>
 
 #define PIECE_BYTES 262144 /* taken of one pipe in a turn */
-#define STREAM_COUNT 7     /* by Exhibit__StreamName */
+
+/* What a case writes beyond this is digested and compressed later, so that it waits for nobody. */
+#define SPOOL_AFTER_BYTES (4u << 20)
+#define SPOOL_MAX_BYTES (4ull << 30) /* what may wait: then the writer waits, too */
+#define STREAM_COUNT 7               /* by Exhibit__StreamName */
 
 struct flow {
     struct loop_source source; /* fd -1: not open (any more) */
     struct capture *capture;
     Exhibit__StreamName name;
     struct stream_writer *writer;
+    struct spool spool;     /* what came after that, and is in no segment yet */
+    uint64_t late_from_seq; /* the first chunk of which the bytes are or were in the spool; 0: none */
     Exhibit__StreamEnd__How how;
 };
 
@@ -27,7 +34,8 @@ struct capture {
     struct capture_request request;
     size_t stdin_done_bytes;
     struct flow flows[STREAM_COUNT];
-    uint8_t *piece; /* PIECE_BYTES */
+    uint8_t *piece;      /* PIECE_BYTES */
+    uint8_t *late_piece; /* PIECE_BYTES */
 };
 
 const char *capture_role_file(Exhibit__Role role)
@@ -49,27 +57,76 @@ static bool is_scratch(Exhibit__StreamName name)
     return name >= EXHIBIT__STREAM_NAME__STREAM_SCRATCH_PARENT;
 }
 
+/* How many bytes came so far. */
+static uint64_t flow_size(const struct flow *flow)
+{
+    return stream_writer_size(flow->writer) + spool_waiting(&flow->spool);
+}
+
+/*
+ * Whether what comes now waits in the spool. A trial's bytes do not: when its lines came, and what is in them, is
+ * looked at while it goes on.
+ */
+static bool is_late(const struct flow *flow)
+{
+    bool output =
+        flow->name == EXHIBIT__STREAM_NAME__STREAM_STDOUT || flow->name == EXHIBIT__STREAM_NAME__STREAM_STDERR;
+
+    return output && flow->capture->request.spool_folder != NULL && flow_size(flow) >= SPOOL_AFTER_BYTES;
+}
+
+/* Takes up to max_bytes out of the spool and gives them to those who wait for them. */
+static int spool_empty(struct flow *flow, uint64_t max_bytes, struct err *err)
+{
+    struct capture *capture = flow->capture;
+
+    while (max_bytes > 0 && spool_waiting(&flow->spool) > 0) {
+        size_t got = 0;
+
+        if (spool_take(&flow->spool, capture->late_piece, PIECE_BYTES, &got, err) < 0 ||
+            stream_writer_add(flow->writer, capture->late_piece, got, err) < 0 ||
+            journal_put_late(capture->journal, capture->request.run, flow->name, flow->late_from_seq,
+                             capture->late_piece, got, err) < 0)
+            return err->code;
+        max_bytes -= got < max_bytes ? got : max_bytes;
+    }
+    return 0;
+}
+
+/* Keeps bytes of which the chunk is written down, now or later. */
+static int bytes_keep_late(struct flow *flow, const uint8_t *bytes, size_t size_bytes, uint64_t seq, struct err *err)
+{
+    if (flow->late_from_seq == 0)
+        flow->late_from_seq = seq;
+    if (spool_put(&flow->spool, flow->capture->request.spool_folder, bytes, size_bytes, err) < 0)
+        return err->code;
+    /* Twice as much as came: so it does not grow, and nothing else has to wait long. */
+    return spool_waiting(&flow->spool) <= SPOOL_MAX_BYTES ? 0 : spool_empty(flow, 2 * size_bytes, err);
+}
+
 /* Writes one piece of a stream down. */
 static int flow_put(struct flow *flow, const uint8_t *bytes, size_t size_bytes, struct err *err)
 {
     struct capture *capture = flow->capture;
-    bool from_subject = flow->name != EXHIBIT__STREAM_NAME__STREAM_STDIN;
+    bool from_subject = flow->name != EXHIBIT__STREAM_NAME__STREAM_STDIN, late = is_late(flow);
     Exhibit__Event event = journal_event(
         is_scratch(flow->name) ? EXHIBIT__SOURCE__SOURCE_SCRATCH : EXHIBIT__SOURCE__SOURCE_PIPE,
         from_subject ? EXHIBIT__VANTAGE__VANTAGE_SUBJECT : EXHIBIT__VANTAGE__VANTAGE_HOST, capture->request.run);
     Exhibit__Chunk chunk = EXHIBIT__CHUNK__INIT;
 
-    if (stream_writer_size(flow->writer) + size_bytes > LIMIT_STREAM_BYTES ||
-        !journal_takes_stream(capture->journal, size_bytes)) {
+    if (flow_size(flow) + size_bytes > LIMIT_STREAM_BYTES || !journal_takes_stream(capture->journal, size_bytes)) {
         flow->how = EXHIBIT__STREAM_END__HOW__HOW_LIMIT; /* read on, so that the writer does not block, but drop */
         return 0;
     }
     chunk.stream = flow->name;
-    chunk.offset_bytes = stream_writer_size(flow->writer);
+    chunk.offset_bytes = flow_size(flow);
     chunk.size_bytes = size_bytes;
     JOURNAL_WHAT(event, chunk, CHUNK, &chunk);
-    if (stream_writer_add(flow->writer, bytes, size_bytes, err) < 0 ||
-        journal_put(capture->journal, &event, bytes, size_bytes, err) < 0)
+    if (!late && stream_writer_add(flow->writer, bytes, size_bytes, err) < 0)
+        return err->code;
+    if (journal_put(capture->journal, &event, late ? NULL : bytes, late ? 0 : size_bytes, err) < 0)
+        return err->code;
+    if (late && bytes_keep_late(flow, bytes, size_bytes, event.seq, err) < 0)
         return err->code;
     capture->request.seen(capture->request.context, flow->name, bytes, size_bytes);
     return 0;
@@ -216,6 +273,8 @@ int capture_finish(struct capture *capture, struct err *err)
                    is_scratch(flow->name) ? EXHIBIT__STREAM_END__HOW__HOW_EOF : EXHIBIT__STREAM_END__HOW__HOW_CLOSED);
         if (flow->how == EXHIBIT__STREAM_END__HOW__HOW_NONE) /* a copy that never was */
             flow->how = EXHIBIT__STREAM_END__HOW__HOW_EOF;
+        if (spool_empty(flow, UINT64_MAX, err) < 0)
+            return err->code;
         if (put_end(flow, err) < 0)
             return err->code;
     }
@@ -250,15 +309,17 @@ int capture_new(struct loop *loop, struct journal *journal, const struct capture
         flows[name].capture = capture;
         flows[name].name = (Exhibit__StreamName)name;
         flows[name].source.fd = -1;
+        flows[name].spool = SPOOL_NONE;
     }
     flows[EXHIBIT__STREAM_NAME__STREAM_STDIN].source.fd = request->stdin_fd;
     flows[EXHIBIT__STREAM_NAME__STREAM_STDOUT].source.fd = request->stdout_fd;
     flows[EXHIBIT__STREAM_NAME__STREAM_STDERR].source.fd = request->stderr_fd;
     capture->piece = malloc(PIECE_BYTES);
+    capture->late_piece = malloc(PIECE_BYTES);
     for (int name = 1; name < STREAM_COUNT; name++)
         flows[name].writer = stream_writer_new(journal_pack(journal));
     for (int name = 1; name < STREAM_COUNT; name++)
-        if (capture->piece == NULL || flows[name].writer == NULL) {
+        if (capture->piece == NULL || capture->late_piece == NULL || flows[name].writer == NULL) {
             err_set_errno(err, "memory for a run's streams");
             goto undo;
         }
@@ -283,7 +344,9 @@ void capture_free(struct capture *capture)
     for (int name = 1; name < STREAM_COUNT; name++) {
         flow_close(&capture->flows[name], EXHIBIT__STREAM_END__HOW__HOW_CLOSED);
         stream_writer_free(capture->flows[name].writer);
+        spool_done(&capture->flows[name].spool);
     }
     free(capture->piece);
+    free(capture->late_piece);
     free(capture);
 }

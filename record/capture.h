@@ -17,6 +17,11 @@ struct capture_request {
     const uint8_t *stdin_bytes;         /* borrowed until capture_finish */
     size_t stdin_size_bytes;
     const char *scratch; /* NULL: no copies of roles are looked for. Borrowed until capture_finish */
+    /*
+     * NULL: all bytes are kept as they come. Else much output waits in a file in this folder and is kept when it has
+     * ended: the recorder's judge sees those bytes then. Borrowed until capture_finish.
+     */
+    const char *spool_folder;
     /* Called with each new piece after it was written down. */
     void (*seen)(void *context, Exhibit__StreamName stream, const uint8_t *bytes, size_t size_bytes);
     void *context;

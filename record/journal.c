@@ -104,6 +104,20 @@ int journal_settle(struct journal *journal, struct err *err)
     return clock_now_ns() < journal->flushed_at_ns + SETTLE_NS ? 0 : journal_flush(journal, err);
 }
 
+int journal_put_late(struct journal *journal, uint32_t run, Exhibit__StreamName stream, uint64_t seq, const void *bytes,
+                     size_t size_bytes, struct err *err)
+{
+    Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_PIPE, EXHIBIT__VANTAGE__VANTAGE_SUBJECT, run);
+    Exhibit__Chunk chunk = EXHIBIT__CHUNK__INIT;
+
+    chunk.stream = stream;
+    chunk.size_bytes = size_bytes;
+    event.seq = seq;
+    event.at_ns = journal->last_at_ns;
+    JOURNAL_WHAT(event, chunk, CHUNK, &chunk);
+    return judge_take_late(journal->judge, &event, bytes, size_bytes, err);
+}
+
 uint64_t journal_last_at_ns(const struct journal *journal)
 {
     return journal->last_at_ns;

@@ -33,6 +33,13 @@ int journal_flush(struct journal *journal, struct err *err);
 /* The same where the last time is five seconds ago or more: each time costs some size. */
 int journal_settle(struct journal *journal, struct err *err);
 
+/*
+ * Shows the judge bytes of a stream whose Chunks were put without them: in the stream's order and before its StreamEnd.
+ * `seq` is of the first such Chunk. Errors as judge_take.
+ */
+int journal_put_late(struct journal *journal, uint32_t run, Exhibit__StreamName stream, uint64_t seq, const void *bytes,
+                     size_t size_bytes, struct err *err);
+
 /* The at_ns of the event put last, or 0. */
 uint64_t journal_last_at_ns(const struct journal *journal);
 

@@ -7,6 +7,7 @@
 #include "record/judge_settle.h"
 #include "record/judge_state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,15 @@ int judge_take(struct judge *judge, const Exhibit__Event *event, const void *pay
     }
     code = judge_evidence_take(judge, run, event, payload, payload_bytes, err);
     return code == 0 && run != NULL ? judge_process_take(judge, run, event, err) : code;
+}
+
+int judge_take_late(struct judge *judge, const Exhibit__Event *event, const void *bytes, size_t size_bytes,
+                    struct err *err)
+{
+    struct judge_run *run = judge_run_find(judge, event->run);
+
+    assert(event->what_case == EXHIBIT__EVENT__WHAT_CHUNK);
+    return run == NULL ? 0 : judge_bytes_take(judge, run, event, bytes, size_bytes, err);
 }
 
 int judge_finish(struct judge *judge, const struct digest *receipt, Exhibit__Claim **out, struct err *err)

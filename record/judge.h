@@ -17,11 +17,19 @@ struct judge *judge_new(const struct oracle *oracle);
 
 /*
  * Takes the next event (borrowed during the call). `payload` are the bytes it stands for, borrowed too: of a Chunk its
- * bytes; of a TargetState and of a kept Artifact the content; else NULL and 0.
+ * bytes (NULL and 0 where they come by judge_take_late); of a TargetState and of a kept Artifact the content; else NULL
+ * and 0.
  * ERR_SYSTEM: out of memory. ERR_LIMIT: more runs, rows or processes than formats/limits.h allows.
  */
 int judge_take(struct judge *judge, const Exhibit__Event *event, const void *payload, size_t payload_bytes,
                struct err *err);
+
+/*
+ * Takes bytes of a stream whose Chunk events were taken without a payload: in the stream's order, before its StreamEnd.
+ * `event` is a Chunk of that stream, with the number that a finding names. Errors as judge_take.
+ */
+int judge_take_late(struct judge *judge, const Exhibit__Event *event, const void *bytes, size_t size_bytes,
+                    struct err *err);
 
 /*
  * States the claim on what was taken, bound to the receipt's digest. Owned by the caller: free with

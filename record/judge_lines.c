@@ -354,6 +354,8 @@ int judge_bytes_take(struct judge *judge, struct judge_run *run, const Exhibit__
     if (stream <= EXHIBIT__STREAM_NAME__STREAM_STDIN || stream >= JUDGE_STREAMS || size_bytes == 0)
         return 0;
     run->size_bytes[stream] += size_bytes;
+    if (run->size_bytes[stream] > JUDGE_KEPT_BYTES && run->kind == EXHIBIT__RUN_KIND__RUN_CASE)
+        bytes_done(&run->kept[stream]); /* too long to be looked at: no matcher holds, whatever it is */
     if (is_kept(run) && run->size_bytes[stream] <= JUDGE_KEPT_BYTES &&
         bytes_add(&run->kept[stream], bytes, size_bytes, JUDGE_KEPT_BYTES, err) < 0)
         return err->code;

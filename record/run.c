@@ -221,6 +221,7 @@ static int begin(struct run *run, struct err *err)
                                       .stdin_bytes = run->request->stdin_bytes,
                                       .stdin_size_bytes = run->request->stdin_size_bytes,
                                       .scratch = run->request->probe != NULL ? session->scratch : NULL,
+                                      .spool_folder = run->request->probe != NULL ? NULL : session->work,
                                       .seen = bytes_seen,
                                       .context = run};
 

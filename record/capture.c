@@ -15,6 +15,7 @@
 
 /* What a case writes beyond this is digested and compressed later, so that it waits for nobody. */
 #define SPOOL_AFTER_BYTES (4u << 20)
+#define MOVE_BYTES (1u << 20)        /* moved in a turn: as much as a pipe holds */
 #define SPOOL_MAX_BYTES (4ull << 30) /* what may wait: then the writer waits, too */
 #define STREAM_COUNT 7               /* by Exhibit__StreamName */
 
@@ -93,43 +94,54 @@ static int spool_empty(struct flow *flow, uint64_t max_bytes, struct err *err)
     return 0;
 }
 
-/* Keeps bytes of which the chunk is written down, now or later. */
-static int bytes_keep_late(struct flow *flow, const uint8_t *bytes, size_t size_bytes, uint64_t seq, struct err *err)
+/* Whether the stream takes this much more. Else it is read on, so that the writer does not block, but dropped. */
+static bool is_taken(struct flow *flow, size_t size_bytes)
 {
-    if (flow->late_from_seq == 0)
-        flow->late_from_seq = seq;
-    if (spool_put(&flow->spool, flow->capture->request.spool_folder, bytes, size_bytes, err) < 0)
+    if (flow_size(flow) + size_bytes <= LIMIT_STREAM_BYTES && journal_takes_stream(flow->capture->journal, size_bytes))
+        return true;
+    flow->how = EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
+    return false;
+}
+
+/* Writes down that bytes came at this place of the stream; they are kept by others. */
+static int chunk_put(struct flow *flow, uint64_t offset_bytes, const uint8_t *bytes, size_t size_bytes,
+                     uint64_t *out_seq, struct err *err)
+{
+    bool from_subject = flow->name != EXHIBIT__STREAM_NAME__STREAM_STDIN;
+    Exhibit__Event event = journal_event(
+        is_scratch(flow->name) ? EXHIBIT__SOURCE__SOURCE_SCRATCH : EXHIBIT__SOURCE__SOURCE_PIPE,
+        from_subject ? EXHIBIT__VANTAGE__VANTAGE_SUBJECT : EXHIBIT__VANTAGE__VANTAGE_HOST, flow->capture->request.run);
+    Exhibit__Chunk chunk = EXHIBIT__CHUNK__INIT;
+
+    chunk.stream = flow->name;
+    chunk.offset_bytes = offset_bytes;
+    chunk.size_bytes = size_bytes;
+    JOURNAL_WHAT(event, chunk, CHUNK, &chunk);
+    if (journal_put(flow->capture->journal, &event, bytes, bytes == NULL ? 0 : size_bytes, err) < 0)
         return err->code;
-    /* Twice as much as came: so it does not grow, and nothing else has to wait long. */
-    return spool_waiting(&flow->spool) <= SPOOL_MAX_BYTES ? 0 : spool_empty(flow, 2 * size_bytes, err);
+    *out_seq = event.seq;
+    return 0;
 }
 
 /* Writes one piece of a stream down. */
 static int flow_put(struct flow *flow, const uint8_t *bytes, size_t size_bytes, struct err *err)
 {
     struct capture *capture = flow->capture;
-    bool from_subject = flow->name != EXHIBIT__STREAM_NAME__STREAM_STDIN, late = is_late(flow);
-    Exhibit__Event event = journal_event(
-        is_scratch(flow->name) ? EXHIBIT__SOURCE__SOURCE_SCRATCH : EXHIBIT__SOURCE__SOURCE_PIPE,
-        from_subject ? EXHIBIT__VANTAGE__VANTAGE_SUBJECT : EXHIBIT__VANTAGE__VANTAGE_HOST, capture->request.run);
-    Exhibit__Chunk chunk = EXHIBIT__CHUNK__INIT;
+    uint64_t offset_bytes = flow_size(flow), seq;
+    bool late = is_late(flow);
 
-    if (flow_size(flow) + size_bytes > LIMIT_STREAM_BYTES || !journal_takes_stream(capture->journal, size_bytes)) {
-        flow->how = EXHIBIT__STREAM_END__HOW__HOW_LIMIT; /* read on, so that the writer does not block, but drop */
+    if (!is_taken(flow, size_bytes))
         return 0;
-    }
-    chunk.stream = flow->name;
-    chunk.offset_bytes = flow_size(flow);
-    chunk.size_bytes = size_bytes;
-    JOURNAL_WHAT(event, chunk, CHUNK, &chunk);
-    if (!late && stream_writer_add(flow->writer, bytes, size_bytes, err) < 0)
+    if (late ? spool_put(&flow->spool, capture->request.spool_folder, bytes, size_bytes, err) < 0
+             : stream_writer_add(flow->writer, bytes, size_bytes, err) < 0)
         return err->code;
-    if (journal_put(capture->journal, &event, late ? NULL : bytes, late ? 0 : size_bytes, err) < 0)
+    if (chunk_put(flow, offset_bytes, late ? NULL : bytes, size_bytes, &seq, err) < 0)
         return err->code;
-    if (late && bytes_keep_late(flow, bytes, size_bytes, event.seq, err) < 0)
-        return err->code;
+    if (late && flow->late_from_seq == 0)
+        flow->late_from_seq = seq;
     capture->request.seen(capture->request.context, flow->name, bytes, size_bytes);
-    return 0;
+    /* Twice as much as came: so what waits does not grow, and nothing else has to wait long. */
+    return late && spool_waiting(&flow->spool) > SPOOL_MAX_BYTES ? spool_empty(flow, 2 * size_bytes, err) : 0;
 }
 
 static void flow_close(struct flow *flow, Exhibit__StreamEnd__How how)
@@ -162,11 +174,37 @@ static int flow_read(struct flow *flow, struct err *err)
     return flow_put(flow, flow->capture->piece, (size_t)got, err) < 0 ? err->code : 1;
 }
 
+/*
+ * Moves what is there from the pipe to the spool, once one is open: bytes that nobody looks at now need no copy.
+ */
+static int flow_move(struct flow *flow, bool *out_moved, struct err *err)
+{
+    uint64_t offset_bytes = flow_size(flow), seq;
+    ssize_t got;
+
+    *out_moved = false;
+    if (flow->spool.fd < 0 || !is_late(flow) || spool_waiting(&flow->spool) > SPOOL_MAX_BYTES ||
+        offset_bytes + MOVE_BYTES > LIMIT_STREAM_BYTES)
+        return 0;
+    got = spool_put_pipe(&flow->spool, flow->source.fd, MOVE_BYTES);
+    if (got <= 0) /* its end, nothing, or not to be had: reading tells */
+        return 0;
+    *out_moved = true;
+    if (!journal_takes_stream(flow->capture->journal, (size_t)got)) {
+        flow->how = EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
+        return spool_forget(&flow->spool, (size_t)got, err);
+    }
+    return chunk_put(flow, offset_bytes, NULL, (size_t)got, &seq, err);
+}
+
 static int output_ready(void *context, uint32_t ready, struct err *err)
 {
-    int code = flow_read(context, err);
+    bool moved;
+    int code = flow_move(context, &moved, err);
 
     (void)ready;
+    if (code == 0 && !moved)
+        code = flow_read(context, err);
     return code < 0 ? code : 0;
 }
 

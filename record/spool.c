@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -41,6 +42,18 @@ int spool_put(struct spool *spool, const char *folder, const void *from, size_t 
     return code < 0 ? err_wrap(err, "what waits to be kept") : 0;
 }
 
+ssize_t spool_put_pipe(struct spool *spool, int pipe_fd, size_t max_bytes)
+{
+    ssize_t put;
+
+    do
+        put = splice(pipe_fd, NULL, spool->fd, NULL, max_bytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    while (put < 0 && errno == EINTR);
+    if (put > 0)
+        spool->put_bytes += (uint64_t)put;
+    return put;
+}
+
 int spool_take(struct spool *spool, void *to, size_t room_bytes, size_t *out_bytes, struct err *err)
 {
     uint64_t waiting = spool_waiting(spool);
@@ -52,6 +65,15 @@ int spool_take(struct spool *spool, void *to, size_t room_bytes, size_t *out_byt
     }
     spool->taken_bytes += wanted;
     *out_bytes = wanted;
+    return 0;
+}
+
+int spool_forget(struct spool *spool, size_t size_bytes, struct err *err)
+{
+    assert(size_bytes <= spool_waiting(spool));
+    spool->put_bytes -= size_bytes;
+    if (lseek(spool->fd, (off_t)spool->put_bytes, SEEK_SET) < 0)
+        return err_set_errno(err, "go back in what waits to be kept");
     return 0;
 }
 

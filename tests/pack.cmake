@@ -9,3 +9,7 @@ exhibit_unit_test(pack_tables pack_fixture)
 
 # These let a test change a file between two reads, and make a rename impossible.
 target_link_options(test_pack_writer PRIVATE -Wl,--wrap=pread64 -Wl,--wrap=renameat2)
+
+# Here the process seems to have as many cores as the test wants, and reads are cut short.
+exhibit_unit_test(intake pack_fixture)
+target_link_options(test_intake PRIVATE -Wl,--wrap=pread64 -Wl,--wrap=sched_getaffinity)

@@ -107,7 +107,6 @@ static int event_take(void *context, const struct process_event *event, struct e
     struct observer *observer = context;
     struct member *member;
 
-    observer->window_events++;
     if (observer->log.run == 0)
         return 0;
     if (event->kind == PROCESS_EVENT_FORK) {
@@ -123,6 +122,7 @@ static int event_take(void *context, const struct process_event *event, struct e
     member = members_find(&observer->members, event->pid);
     if (member == NULL)
         return 0;
+    observer->window_events++;
     if (event->kind == PROCESS_EVENT_THREAD) {
         member->threaded = true;
         return 0;

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Measures what design and documents promise, against what stands beside it: script/bench [--help]."""
+
+import argparse
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+
+import measure
+import peers
+import recording
+import tree
+
+SECTIONS = ("ingest", "verify", "replay", "record", "growth", "memory")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="script/bench", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS) + "; default: all but memory")
+    parser.add_argument("--build", default="build", help="the build folder (default: build)")
+    parser.add_argument("--work", default="/var/tmp/exhibit-bench", help="where trees and packs are made")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison (default: 5)")
+    parser.add_argument("--install", action="store_true", help="install the peers that Debian has")
+    args = parser.parse_args()
+    unknown = set(args.sections) - set(SECTIONS)
+    if unknown:
+        parser.error("no such section: " + ", ".join(sorted(unknown)))
+    args.sections = args.sections or list(SECTIONS[:-1])
+    args.build, args.work = pathlib.Path(args.build).resolve(), pathlib.Path(args.work)
+    args.work.mkdir(parents=True, exist_ok=True)
+    return args
+
+
+def cpu_model():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+class Bench:
+    def __init__(self, args, table):
+        self.args, self.table, self.work = args, table, args.work
+        self.ingest, self.pack = args.build / "bin" / "bench-ingest", self.work / "p"
+        self.tree = tree.make_tree(self.work / "tree")
+        self.unique = self.work / "unique"
+        self.sizes = tree.unique_bytes_to(self.tree, self.unique)
+        files, total, unique = self.sizes
+        table.row("the tree", f"{files} files, {total / 1e6:.0f} MB, {unique / 1e6:.0f} MB unique")
+
+    def keep(self, folder=None, name="p"):
+        (self.work / name).unlink(missing_ok=True)
+        return measure.run([self.ingest, "keep", folder or self.tree, name], folder=self.work)
+
+    def reference(self):
+        """openssl dgst and zstd of the unique bytes, side by side."""
+        return measure.run(f"openssl dgst -sha256 '{self.unique}' & zstd -q -3 -T0 -f '{self.unique}' -o "
+                           f"'{self.work}/unique.zst'; wait", shell=True, watch=False).seconds
+
+    def compare(self, what, own, reference, others, target):
+        times = measure.interleaved(self.args.rounds, {"own": own, "reference": reference, **others})
+        base = times["reference"]
+        self.table.row(f"{what}: reference", f"{base:.3f} s", "1.00")
+        self.table.row(f"{what}: exhibit", f"{times['own']:.3f} s", f"{times['own'] / base:.2f}", target)
+        for name in others:
+            self.table.row(f"{what}: {name}", f"{times[name]:.3f} s", f"{times[name] / base:.2f}")
+
+    def run_ingest(self):
+        tar = f"tar c -C '{self.work}' tree | zstd -q -3 -f -o '{self.work}/tar.zst'"
+        others = {"tar | zstd -3": lambda: measure.run(tar, shell=True, watch=False).seconds}
+        others.update(peers.ingests(self.work, self.tree))
+        self.compare("ingest", lambda: self.keep().seconds, self.reference, others, "1.10")
+        own, archive = self.pack.stat().st_size, (self.work / "tar.zst").stat().st_size
+        self.table.row("size: tar | zstd -3", f"{archive} bytes", "1.00")
+        self.table.row("size: exhibit", f"{own} bytes", f"{own / archive:.3f}", "1.00")
+        self.table.row("ingest: anonymous memory", f"{self.keep().anonymous_bytes / 2**20:.1f} MiB", "", "64 MiB")
+
+    def bundle_of(self, folder, name):
+        """A bundle that retains `folder`, of one case."""
+        place, bundle = self.work / "bundles", self.work / name
+        place.mkdir(exist_ok=True)
+        plan = recording.write_plan(place, "nothing", ["/bin/true"], 1)
+        text = plan.read_text()
+        if folder is not None:
+            text += f"inputs: [{{name: tree, path: {folder}}}]\n"
+        plan.write_text(text)
+        bundle.unlink(missing_ok=True)
+        took = measure.run([self.args.build / "bin" / "exhibit-record", "run", plan, "-o", bundle], ok=(3,))
+        self.table.row(f"record {name}: anonymous memory", f"{took.anonymous_bytes / 2**20:.1f} MiB", "", "64 MiB")
+        return bundle
+
+    def verify(self, bundle):
+        return measure.run([self.args.build / "bin" / "exhibit-verify", bundle], ok=(3,))
+
+    def decode(self, bundle):
+        return measure.run(f"zstd -dc '{bundle}' | openssl dgst -sha256", shell=True, watch=False).seconds
+
+    def run_verify(self):
+        bundle = self.bundle_of(self.tree, "tree.exhibit")
+        self.compare("verify", lambda: self.verify(bundle).seconds, lambda: self.decode(bundle),
+                     peers.checks(self.work, self.tree), "0.70")
+        self.table.row("verify: anonymous memory", f"{self.verify(bundle).anonymous_bytes / 2**20:.1f} MiB", "",
+                       "64 MiB")
+
+    def replay(self, bundle, count):
+        """`count` times the same bundle in one call where that is taken, else one call each."""
+        program = self.args.build / "bin" / "exhibit-replay"
+        many = subprocess.run([program, bundle, bundle], capture_output=True, check=False).returncode == 3
+        words = [[program, *([bundle] * count)]] if many else [[program, bundle]] * count
+        return sum(measure.run(w, ok=(3,), watch=False).seconds for w in words) / count
+
+    def run_replay(self):
+        small, large = self.bundle_of(None, "small.exhibit"), self.bundle_of(self.tree, "tree.exhibit")
+        times = measure.interleaved(self.args.rounds, {"small": lambda: self.replay(small, 100),
+                                                       "large": lambda: self.replay(large, 100)})
+        self.table.row("replay of one receipt, no inputs", f"{1000 * times['small']:.2f} ms", "1.00", "5 ms")
+        self.table.row("replay of one receipt, the tree as input", f"{1000 * times['large']:.2f} ms",
+                       f"{times['large'] / times['small']:.2f}", "5 ms")
+
+    def run_record(self):
+        recording.measure_recording(self.args.build, self.work, max(1, self.args.rounds // 2), self.table)
+
+    def grow(self, what, make):
+        """Ten times as much, against once as much: whole time of ingest and of the check."""
+        one, ten = make(1), make(10)
+        times = measure.interleaved(self.args.rounds, {
+            "one": lambda: self.keep(one, "one").seconds, "ten": lambda: self.keep(ten, "ten").seconds,
+            "check one": lambda: measure.run([self.ingest, "check", "one"], folder=self.work).seconds,
+            "check ten": lambda: measure.run([self.ingest, "check", "ten"], folder=self.work).seconds})
+        for name, prefix in (("ingest", ""), ("check", "check ")):
+            small, large = times[prefix + "one"], times[prefix + "ten"]
+            self.table.row(f"growth: {name}, ten times the {what}", f"{small:.3f} s, {large:.3f} s",
+                           f"{large / small:.1f}", "10")
+
+    def run_growth(self):
+        self.grow("files", lambda n: tree.make_grown(self.work / f"files-{n}", 20, 4000, 2000 * n))
+        self.grow("bytes", lambda n: tree.make_grown(self.work / f"bytes-{n}", 4, 200000 * n, 200))
+        recording.measure_rows(self, self.table)
+
+    def run_memory(self):
+        """10 GB of unique input, recorded, verified and replayed; a million process events; takes minutes."""
+        huge = tree.make_grown(self.work / "huge", 100, 5_000_000, 2000)
+        bundle = self.bundle_of(huge, "huge.exhibit")
+        self.table.row("verify huge.exhibit: anonymous memory",
+                       f"{self.verify(bundle).anonymous_bytes / 2**20:.1f} MiB", "", "64 MiB")
+        shutil.rmtree(huge)
+        recording.measure_events(self, self.table)
+
+
+def main():
+    args = arguments()
+    if args.install:
+        peers.install()
+    print(f"{cpu_model()}, {os.cpu_count()} cores, Linux {platform.release()}, "
+          f"load {os.getloadavg()[0]:.1f}; medians of {args.rounds} rounds\n")
+    bench = Bench(args, measure.Table())
+    for section in args.sections:
+        getattr(bench, "run_" + section)()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""What recording costs: each command bare, under `strace -f`, and as a case, round by round. Knows no container."""
+
+import pathlib
+import shutil
+import statistics
+import subprocess
+
+import measure
+
+FLOOD_BYTES = 1 << 30
+COMPILES = 66  # cc, its compiler and its assembler each: with the shell about 200 processes
+
+
+def commands(build, work):
+    """name -> (words, rounds). Each ends with 0."""
+    work = pathlib.Path(work)
+    source, script, text = work / "one.c", work / "compile.sh", work / "flood.txt"
+    source.write_text("int one(void)\n{\n    return 1;\n}\n")
+    script.write_text(f"i=0\nwhile [ $i -lt {COMPILES} ]; do cc -c -o \"$TMPDIR/one.o\" {source}; i=$((i + 1)); done\n")
+    measure.make_text(text, FLOOD_BYTES)
+    return {
+        "1 ms": (["/bin/true"], 20),
+        "node": ([shutil.which("node"), "-e", "0"], 8),
+        "compile": (["/bin/sh", str(script)], 1),
+        "storm": ([str(build / "bin" / "storm"), "10000"], 1),
+        "flood": (["/bin/cat", str(text)], 1),
+    }
+
+
+def write_plan(folder, name, words, cases):
+    listed = [f"case-{i}" for i in range(cases)]
+    (folder / "oracle.yaml").write_text("version: 1\ntrials: []\ncases:\n" + "".join(
+        f"  - {{name: {case}, exit: 0}}\n" for case in listed))
+    quoted = ", ".join('"' + str(word).replace("{", "{{") + '"' for word in words)
+    plan = folder / "plan.yaml"
+    plan.write_text("version: 1\nname: bench\noracle: oracle.yaml\ntrials: []\n"
+                    "candidate: {name: env, argv: [/usr/bin/env, \"{command}\"]}\n"
+                    "environment: {PATH: \"/usr/bin:/bin\"}\ncases:\n" + "".join(
+                        f"  - {{name: {case}, command: [{quoted}], watchdog_ms: 600000}}\n" for case in listed))
+    return plan
+
+
+def recorded(build, folder, name, words, cases):
+    """Records it; gives [(whole run ms, command ms)] of the baseline runs, and the peak of anonymous memory."""
+    plan, bundle = write_plan(folder, name, words, cases), folder / "case.exhibit"
+    bundle.unlink(missing_ok=True)
+    took = measure.run([build / "bin" / "exhibit-record", "run", plan, "-o", bundle, "--work", folder], ok=(3,))
+    lines = subprocess.run([build / "bin" / "bench-runs", bundle], capture_output=True, text=True, check=True).stdout
+    runs = [line.split() for line in lines.splitlines()]
+    return [(float(r[2]), float(r[3])) for r in runs if r[1] == "baseline"], took.anonymous_bytes
+
+
+def bare(words, environment, sink):
+    """Wall milliseconds of the command with its output where it goes when nobody records: into `cat > /dev/null`."""
+    if sink:
+        joined = " ".join(words) + " | cat > /dev/null"
+        words = ["/bin/sh", "-c", joined]
+    return 1000 * measure.run(words, environment=environment, watch=False).seconds
+
+
+def measure_recording(build, work, rounds, table):
+    folder = pathlib.Path(work) / "recording"
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder)}
+    for name, (words, cases) in commands(build, folder).items():
+        plain, traced, runs, peak = [], [], [], 0
+        for _ in range(rounds):
+            plain += [bare(words, environment, name == "flood") for _ in range(cases)]
+            if name != "flood" and shutil.which("strace"):
+                traced += [bare(["/usr/bin/strace", "-f", "-o", "/dev/null", *words], environment, False)
+                           for _ in range(cases)]
+            got, anonymous = recorded(build, folder, name, words, cases)
+            runs, peak = runs + got, max(peak, anonymous)
+        base, whole = statistics.median(plain), statistics.median(r[0] for r in runs)
+        command = statistics.median(r[1] for r in runs)
+        table.row(f"record {name}: bare", f"{base:.1f} ms")
+        if traced:
+            table.row(f"record {name}: strace -f", f"{statistics.median(traced):.1f} ms",
+                      f"{statistics.median(traced) / base:.2f}")
+        allowed = max(5.0, 0.02 * base)
+        if name == "flood":
+            table.row("record flood: the command itself", f"{command:.1f} ms", f"{command / base:.2f}", "1.50")
+        else:
+            table.row(f"record {name}: the run", f"{whole:.1f} ms, {whole - base:+.1f} ms", f"{whole / base:.2f}",
+                      f"+{allowed:.1f} ms")
+        table.row(f"record {name}: anonymous memory", f"{peak / 2**20:.1f} MiB", "", "64 MiB")
+
+
+def measure_rows(bench, table):
+    """Ten times as many process events: the whole recording, and its replay, less what a recording of none takes."""
+    times = {}
+    for count in (1000, 10000):
+        folder = bench.work / "rows"
+        folder.mkdir(exist_ok=True)
+        plan, bundle = write_plan(folder, "storm", [bench.args.build / "bin" / "storm", count], 1), folder / "p"
+        bundle.unlink(missing_ok=True)
+        record = measure.run([bench.args.build / "bin" / "exhibit-record", "run", plan, "-o", bundle], ok=(3,))
+        times[count] = [record.seconds] + [measure.run([bench.args.build / "bin" / program, bundle], ok=(3,)).seconds
+                                           for program in ("exhibit-replay", "exhibit-verify")]
+    for i, name in enumerate(("record", "replay", "verify")):
+        small, large = times[1000][i], times[10000][i]
+        table.row(f"growth: {name}, ten times the processes", f"{small:.3f} s, {large:.3f} s", f"{large / small:.1f}",
+                  "10")
+
+
+def measure_events(bench, table):
+    """A million process events: forks and exits of half as many processes, in both modes together."""
+    folder = bench.work / "events"
+    folder.mkdir(exist_ok=True)
+    plan, bundle = write_plan(folder, "storm", [bench.args.build / "bin" / "storm", 250000], 1), folder / "p"
+    bundle.unlink(missing_ok=True)
+    for program, words in (("record", ["run", plan, "-o", bundle]), ("replay", [bundle]), ("verify", [bundle])):
+        took = measure.run([bench.args.build / "bin" / f"exhibit-{program}", *words], ok=(3,))
+        table.row(f"{program} 1,000,000 process events: anonymous memory, time",
+                  f"{took.anonymous_bytes / 2**20:.1f} MiB, {took.seconds:.1f} s", "", "64 MiB")

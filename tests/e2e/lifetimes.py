@@ -82,23 +82,25 @@ def record_all():
 
 
 class Endings(unittest.TestCase):
-    def each(self):
-        """(candidate, ending, who must survive, what was recorded), but for what this machine cannot do."""
+    def each(self, check):
+        """Calls check(candidate, ending, who must survive, what was recorded), but for what this machine cannot do."""
         for (candidate, ending), recorded in RECORDED.items():
             if ending == "cgroup-kill" and NO_GROUP in recorded.done.stderr:
                 continue
             with self.subTest(candidate=candidate, ending=ending):
-                yield candidate, ending, [] if candidate == "landlock-pidns" else SURVIVORS[ending], recorded
+                check(candidate, ending, [] if candidate == "landlock-pidns" else SURVIVORS[ending], recorded)
 
     def test_the_shipped_plan_has_exactly_these_endings(self):
         self.assertEqual(list(trials()[1]), list(SURVIVORS))
 
     def test_every_recording_is_measured_to_its_end(self):
-        for _, _, _, recorded in self.each():
+        def check(_candidate, _ending, _survivors, recorded):
             self.assertEqual(recorded.done.returncode, 0, recorded.done.stdout[-1500:] + recorded.done.stderr)
 
+        self.each(check)
+
     def test_exactly_the_expected_roles_survive_until_they_end_themselves(self):
-        for _, ending, survivors, recorded in self.each():
+        def check(_candidate, ending, survivors, recorded):
             for mode, expected in (("strict", survivors), ("baseline", SURVIVORS[ending])):
                 tree = recorded.tree(mode)
                 own = "exit" if ending == "parent-exits" else "step"
@@ -109,8 +111,10 @@ class Endings(unittest.TestCase):
                     survived_ms = tree[role]["survived_ms"]
                     self.assertTrue(2000 < survived_ms < 4300 if role in expected else survived_ms < 2000, tree[role])
 
+        self.each(check)
+
     def test_each_ending_has_its_own_verdict_and_it_is_that_of_the_rules(self):
-        for candidate, ending, survivors, recorded in self.each():
+        def check(candidate, ending, survivors, recorded):
             quiet = "grandchild" not in survivors  # the child has said all that it has to say
             self.assertEqual(recorded.claim["endings"],
                              [{"trial": ending, "ended": survivors == [], "quiet": quiet}])
@@ -119,23 +123,31 @@ class Endings(unittest.TestCase):
                              ["cancel.quiet"] * (not quiet))
             self.assertEqual(recorded.claim["decision"], "NO-GO" if reached or survivors else "GO")
 
+        self.each(check)
+
     def test_verify_and_the_recorders_own_judge_say_the_same(self):
-        for _, _, _, recorded in self.each():
+        def check(_candidate, _ending, _survivors, recorded):
             verified = run(BUILD / "bin" / "exhibit-verify", recorded.bundle)
             self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
             again = run(BUILD / "bin" / "exhibit-replay", recorded.bundle)
             self.assertEqual(again.returncode, 0, again.stderr)
 
+        self.each(check)
+
     def test_a_fourth_judge_says_the_same(self):
-        for candidate, ending, _, recorded in self.each():
+        def check(candidate, ending, _survivors, recorded):
             if (candidate, ending) in [("open", "ignores-term"), ("landlock", "parent-exits"),
                                        ("landlock-pidns", "parent-exits"), ("landlock-pidns", "cgroup-kill")]:
                 judged = run("/usr/bin/python3", "-B", INDEPENDENT, recorded.bundle)
                 self.assertEqual((judged.returncode, judged.stderr), (0, ""))
 
+        self.each(check)
+
     def test_nothing_is_left_of_any_of_them(self):
-        for _, _, _, recorded in self.each():
+        def check(_candidate, _ending, _survivors, recorded):
             self.assertEqual(recorded.left, [])
+
+        self.each(check)
         for entry in pathlib.Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:

@@ -37,7 +37,8 @@ def ingests(work, tree):
         "borg": f"borg init -e none {work}/borg; borg create -C zstd,3 {work}/borg::a {tree}",
         "ostree": f"ostree init --mode=archive --repo={work}/ostree; "
                   f"ostree commit --repo={work}/ostree -b a --tree=dir={tree} > /dev/null",
-        "casync": f"casync make --store={work}/casync/store {work}/casync.caidx {tree}",
+        "casync": f"mkdir {work}/casync; casync make --store={work}/casync/s.castr {work}/casync/a.caidx {tree} "
+                  "> /dev/null",
     }
     return {name: (lambda n=name, s=script: fresh(f"{work}/{n}", s)) for name, script in scripts.items()
             if shutil.which(name)}

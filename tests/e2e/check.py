@@ -142,7 +142,7 @@ class Check(unittest.TestCase):
             lines = CHECKED["default"].blamed(name)
             self.assertIn("read /etc/passwd: openat failed with EACCES", lines, CHECKED["default"].said)
             grant = lines[lines.index("read /etc/passwd: openat failed with EACCES") + 1]
-            self.assertRegex(grant, r'^grant: add `- "/etc/passwd"` to `read:` in /.*/landlock/deny-default\.yaml$')
+            self.assertRegex(grant, r'^grant: add `- "/etc/passwd"` to `read:` in /.*/candidates/.*/deny-default\.yaml$')
 
     def test_what_good_cases_are_refused_too_is_not_blamed(self):
         self.assertNotIn("/proc/self/maps", "".join(CHECKED["default"].blamed("inspect-benign")))

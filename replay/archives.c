@@ -19,12 +19,58 @@ static int compare_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData
     return order != 0 ? order : (a->len > b->len) - (a->len < b->len);
 }
 
-/* Equal in every field that DECISION 6.4 names; that is every field there is. */
-static bool same_member(const Exhibit__ArchiveMember *a, const Exhibit__ArchiveMember *b)
+static bool same_owner(const Exhibit__MemberOwner *a, const Exhibit__MemberOwner *b)
 {
-    return compare_bytes(&a->path, &b->path) == 0 && a->type == b->type && a->mode == b->mode &&
-           a->size_bytes == b->size_bytes && compare_bytes(&a->sha256, &b->sha256) == 0 && a->mtime_s == b->mtime_s &&
-           compare_bytes(&a->link, &b->link) == 0;
+    if (a == NULL || b == NULL)
+        return a == b;
+    return a->uid == b->uid && a->gid == b->gid && compare_bytes(&a->uname, &b->uname) == 0 &&
+           compare_bytes(&a->gname, &b->gname) == 0;
+}
+
+/* The fields of DECISION 6.4, each a bit, in the order in which a difference is told. */
+enum field {
+    FIELD_PATH = 1 << 0,
+    FIELD_TYPE = 1 << 1,
+    FIELD_MODE = 1 << 2,
+    FIELD_SIZE = 1 << 3,
+    FIELD_DIGEST = 1 << 4,
+    FIELD_LINK = 1 << 5,
+    FIELD_MTIME = 1 << 6,
+    FIELD_OWNER = 1 << 7,
+};
+
+/* The set of fields in which two members differ. */
+static unsigned fields_that_differ(const Exhibit__ArchiveMember *a, const Exhibit__ArchiveMember *b)
+{
+    unsigned fields = 0;
+
+    fields |= compare_bytes(&a->path, &b->path) == 0 ? 0u : FIELD_PATH;
+    fields |= a->type == b->type ? 0u : FIELD_TYPE;
+    fields |= a->mode == b->mode ? 0u : FIELD_MODE;
+    fields |= a->size_bytes == b->size_bytes ? 0u : FIELD_SIZE;
+    fields |= compare_bytes(&a->sha256, &b->sha256) == 0 ? 0u : FIELD_DIGEST;
+    fields |= compare_bytes(&a->link, &b->link) == 0 ? 0u : FIELD_LINK;
+    fields |= a->mtime_s == b->mtime_s ? 0u : FIELD_MTIME;
+    fields |= same_owner(a->owner, b->owner) ? 0u : FIELD_OWNER;
+    return fields;
+}
+
+/* What is told of the first field of a set, which is not empty. Static. */
+static const char *words_of_fields(unsigned fields)
+{
+    static const char *const words[] = {"its path differs",  "its type differs",   "its mode differs",
+                                        "its size differs",  "its digest differs", "its link differs",
+                                        "its mtime differs", "its owner differs"};
+
+    return words[__builtin_ctz(fields)];
+}
+
+/* Whether a member is what was recorded of it; an older recording says nothing of its owner. */
+static bool as_recorded(const Exhibit__ArchiveMember *member, const Exhibit__ArchiveMember *recorded)
+{
+    unsigned unknown = recorded->owner == NULL ? FIELD_OWNER : 0;
+
+    return (fields_that_differ(member, recorded) & ~unknown) == 0;
 }
 
 static int check_members(const struct facts *facts, const Exhibit__Event *event, struct archive_list *list,
@@ -48,7 +94,7 @@ static int check_members(const struct facts *facts, const Exhibit__Event *event,
     if (list->count != artifact->n_members)
         return err_set(err, ERR_MISMATCH, "it has %zu members; %zu were recorded", list->count, artifact->n_members);
     for (size_t i = 0; i < list->count; i++)
-        if (!same_member(list->members[i], artifact->members[i]))
+        if (!as_recorded(list->members[i], artifact->members[i]))
             return err_set(err, ERR_MISMATCH, "its member %zu is not as recorded", i + 1);
     return 0;
 }
@@ -132,7 +178,17 @@ static int compare_placed(const void *left, const void *right)
     return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-static int listing_make(const Exhibit__Artifact *artifact, struct listing *out, struct err *err)
+static bool is_excepted(const ProtobufCBinaryData *path, const struct oracle_archive *asked)
+{
+    for (size_t i = 0; i < asked->except_count; i++)
+        if (archive_matches(asked->except_paths[i], path))
+            return true;
+    return false;
+}
+
+/* Lists the members that are compared at all. */
+static int listing_make(const Exhibit__Artifact *artifact, const struct oracle_archive *asked, struct listing *out,
+                        struct err *err)
 {
     size_t count = artifact == NULL ? 0 : artifact->n_members;
 
@@ -140,9 +196,9 @@ static int listing_make(const Exhibit__Artifact *artifact, struct listing *out, 
     if (out->members == NULL)
         return err_set_errno(err, "memory for %zu members", count);
     for (size_t i = 0; i < count; i++)
-        out->members[i] = (struct placed){artifact->members[i], i};
-    out->count = count;
-    qsort(out->members, count, sizeof *out->members, compare_placed);
+        if (!is_excepted(&artifact->members[i]->path, asked))
+            out->members[out->count++] = (struct placed){artifact->members[i], i};
+    qsort(out->members, out->count, sizeof *out->members, compare_placed);
     return 0;
 }
 
@@ -161,14 +217,19 @@ static struct listing take_member_path(struct listing *from, const ProtobufCBina
     return group;
 }
 
-static bool same_group(const struct listing *a, const struct listing *b)
+/* In what the members of one path differ between two archives, but for some fields. NULL: in nothing. Static. */
+static const char *difference_of(const struct listing *a, const struct listing *b, unsigned excepted)
 {
+    unsigned fields = 0;
+
     if (a->count != b->count)
-        return false;
+        return a->count == 0   ? "it is in strict alone"
+               : b->count == 0 ? "it is in baseline alone"
+                               : "it is there another number of times in strict";
     for (size_t i = 0; i < a->count; i++)
-        if (!same_member(a->members[i].member, b->members[i].member))
-            return false;
-    return true;
+        fields |= fields_that_differ(a->members[i].member, b->members[i].member);
+    fields &= ~excepted;
+    return fields == 0 ? NULL : words_of_fields(fields);
 }
 
 /* The lower of the next paths of two listings. NULL: both are at their ends. */
@@ -183,29 +244,36 @@ static const ProtobufCBinaryData *next_path(const struct listing *a, const struc
 }
 
 int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact *again, const Exhibit__Artifact *strict,
-                     bool by_bytes, struct archive_difference *out, struct err *err)
+                     const struct oracle_archive *asked, struct archive_difference *out, struct err *err)
 {
     __attribute__((cleanup(listing_done))) struct listing a = {0};
     __attribute__((cleanup(listing_done))) struct listing b = {0};
     __attribute__((cleanup(listing_done))) struct listing s = {0};
+    const unsigned excepted = (asked->except_mtime ? FIELD_MTIME : 0u) | (asked->except_owner ? FIELD_OWNER : 0u);
     const ProtobufCBinaryData *path;
 
     *out = (struct archive_difference){0};
-    if (listing_make(baseline, &a, err) < 0 || listing_make(again, &b, err) < 0 || listing_make(strict, &s, err) < 0)
+    if (listing_make(baseline, asked, &a, err) < 0 || listing_make(again, asked, &b, err) < 0 ||
+        listing_make(strict, asked, &s, err) < 0)
         return err->code;
+    if (asked->except_count > 0 && a.count == 0) {
+        out->what = "its exceptions leave no member of the baseline's to compare";
+        return 0;
+    }
     while ((path = next_path(&a, &s)) != NULL) {
         struct listing in_a = take_member_path(&a, path), in_b = take_member_path(&b, path),
                        in_s = take_member_path(&s, path);
-        bool excused = again != NULL && !same_group(&in_a, &in_b);
+        bool excused = again != NULL && difference_of(&in_a, &in_b, excepted) != NULL;
+        const char *differs = difference_of(&in_a, &in_s, excepted);
 
-        if (!excused && !same_group(&in_a, &in_s)) {
-            *out = (struct archive_difference){"a member differs", path};
+        if (differs != NULL && !excused) {
+            *out = (struct archive_difference){differs, path};
             return 0;
         }
     }
-    if (by_bytes && compare_bytes(&baseline->sha256, &strict->sha256) != 0 &&
+    if (asked->bytes && compare_bytes(&baseline->sha256, &strict->sha256) != 0 &&
         (again == NULL || compare_bytes(&baseline->sha256, &again->sha256) == 0))
-        out->what = "the bytes differ";
+        out->what = "its bytes differ between baseline and strict";
     return 0;
 }
 

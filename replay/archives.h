@@ -12,7 +12,7 @@
  */
 int archives_check(const struct facts *facts, struct err *err);
 
-/* Whether a path matches an oracle's pattern: a '*' in its last part stands for any bytes but '/'. */
+/* Whether a path matches an oracle's pattern: a '*' in it stands for any bytes but '/'. An empty path matches none. */
 bool archive_matches(const char *pattern, const ProtobufCBinaryData *path);
 
 /* The only artifact of a run that matches. NULL: none, or more than one. *out_count is how many. */
@@ -21,16 +21,16 @@ const Exhibit__Event *archive_only(const struct facts *facts, const struct run *
 
 /* A difference between archives; `path` is borrowed from an event. */
 struct archive_difference {
-    const char *what;                /* NULL: none. Static */
+    const char *what;                /* NULL: none. Static: the field, or what else it is */
     const ProtobufCBinaryData *path; /* of the member; NULL: it is none of one member */
 };
 
 /*
- * Compares the archives of baseline and strict under DECISION 6.4; `again` is that of the second baseline, NULL where
- * there is none that counts. ERR_SYSTEM: out of memory.
+ * Compares the archives of baseline and strict as the oracle asks for it (DECISION 6.4); `again` is that of the second
+ * baseline, NULL where there is none that counts. ERR_SYSTEM: out of memory.
  */
 int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact *again, const Exhibit__Artifact *strict,
-                     bool by_bytes, struct archive_difference *out, struct err *err);
+                     const struct oracle_archive *asked, struct archive_difference *out, struct err *err);
 
 /*
  * The artifacts of a run that match any archive of the oracle's case, sorted by path, each once: a heap array of

@@ -1,6 +1,6 @@
 /*
  * CASE/MODE and CASE/MODE/REPEAT: how a case ended, what each matcher wants and whether it holds, and the last lines of
- * its streams. Each matcher is asked by itself, through the same way as all of them together.
+ * its streams. Evaluates nothing: what a matcher came to is known.
  */
 #include "replay/explain_build.h"
 
@@ -13,96 +13,56 @@
 
 enum { TAIL_LINES = 10 };
 
-/* A line of the oracle, as it was written, without the space around it. */
-static void line_text(const struct oracle *oracle, unsigned number, char *out, size_t room_bytes)
+/* What a matcher wants of what, in short, as `stdout json: "allow" at /result/action`. */
+static void wants_text(const struct oracle_matcher *matcher, char *out, size_t room_bytes)
 {
-    const char *at = oracle->source.data == NULL ? "" : (const char *)oracle->source.data, *end;
+    char name[32], wants[240];
 
-    for (unsigned i = 1; i < number && (end = strchr(at, '\n')) != NULL; i++)
-        at = end + 1;
-    at += strspn(at, " \t");
-    (void)snprintf(out, room_bytes, "%.*s", (int)strcspn(at, "\r\n"), at);
+    match_name(matcher, name, sizeof name);
+    match_wants(matcher, wants, sizeof wants);
+    (void)snprintf(out, room_bytes, "%s: %s%s%.160s", name, wants, matcher->pointer == NULL ? "" : " at ",
+                   matcher->pointer == NULL      ? ""
+                   : matcher->pointer[0] == '\0' ? "its whole"
+                                                 : matcher->pointer);
 }
 
-/* What a matcher wants, in short. */
-static void wants_text(const struct oracle *oracle, const struct oracle_matcher *matcher, char *out, size_t room_bytes)
-{
-    static const char *const counters[] = {"", "tests", "pass", "fail"};
-    const char *stream = matcher->on_stderr ? "stderr" : "stdout";
-    int shown = matcher->bytes.size_bytes > 200 ? 200 : (int)matcher->bytes.size_bytes;
-    const char *bytes = matcher->bytes.data == NULL ? "" : (const char *)matcher->bytes.data;
-
-    switch (matcher->kind) {
-    case ORACLE_EXIT:
-        (void)snprintf(out, room_bytes, "exit %" PRId64, matcher->number);
-        return;
-    case ORACLE_SIGNAL:
-        (void)snprintf(out, room_bytes, "signal %" PRId64, matcher->number);
-        return;
-    case ORACLE_EMPTY:
-        (void)snprintf(out, room_bytes, "%s is empty", stream);
-        return;
-    case ORACLE_EQUALS:
-        (void)snprintf(out, room_bytes, "%s is these %zu bytes: %.*s", stream, matcher->bytes.size_bytes, shown, bytes);
-        return;
-    case ORACLE_CONTAINS:
-        (void)snprintf(out, room_bytes, "%s contains: %.*s", stream, shown, bytes);
-        return;
-    case ORACLE_JSON_EQUALS:
-        (void)snprintf(out, room_bytes, "%s as JSON has at \"%.200s\": %.*s", stream, matcher->pointer, shown, bytes);
-        return;
-    case ORACLE_TAP:
-        (void)snprintf(out, room_bytes, "%s as TAP has # %s %" PRId64, stream, counters[matcher->counter],
-                       matcher->number);
-        return;
-    default: /* what has no words here has those of the oracle */
-        line_text(oracle, matcher->line, out, room_bytes);
-        return;
-    }
-}
-
-/* How the run ended, or what its stream is like; what has no words here is told by the matcher itself. */
+/* What the run showed a matcher that holds: what it wants is not told again. */
 static void seen_text(const struct oracle_matcher *matcher, const struct run *run, char *out, size_t room_bytes)
 {
     Exhibit__StreamName stream =
         matcher->on_stderr ? EXHIBIT__STREAM_NAME__STREAM_STDERR : EXHIBIT__STREAM_NAME__STREAM_STDOUT;
     const Exhibit__StreamEnd *end = run->ends[stream];
-    const Exhibit__RunExit *exit = run->exit == NULL ? NULL : run->exit->run_exit;
 
-    if (matcher->kind > ORACLE_TAP)
-        (void)snprintf(out, room_bytes, "this run");
-    else if (matcher->kind != ORACLE_EXIT && matcher->kind != ORACLE_SIGNAL)
-        (void)snprintf(out, room_bytes, "%s of %" PRIu64 " bytes%s", explain_stream_word(stream),
-                       end == NULL || end->content == NULL ? 0 : end->content->size_bytes,
-                       end == NULL                                       ? ", whose end was not seen"
-                       : end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT ? ", of which not all was kept"
-                                                                         : "");
-    else if (exit != NULL && exit->how_case == EXHIBIT__RUN_EXIT__HOW_EXIT_STATUS)
-        (void)snprintf(out, room_bytes, "exit %" PRIu32, exit->exit_status);
-    else if (exit != NULL && exit->how_case == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL)
-        (void)snprintf(out, room_bytes, "signal %" PRIu32, exit->term_signal);
+    if (matcher->path != NULL || matcher->kind == ORACLE_EXIT || matcher->kind == ORACLE_SIGNAL ||
+        matcher->kind == ORACLE_DURATION || end == NULL)
+        out[0] = 0;
     else
-        (void)snprintf(out, room_bytes, "no end");
+        (void)snprintf(out, room_bytes, "; seen: %s of %" PRIu64 " bytes", explain_stream_word(stream),
+                       end->content == NULL ? 0 : end->content->size_bytes);
 }
 
-/* Asks one matcher alone, and tells what it wants, whether it holds and what was seen. */
-static void tell_matcher(struct explaining *explaining, const struct judged_case *judged_case, const struct run *run,
-                         size_t number, bool failing_only)
+/* Tells what a matcher wants, whether it holds, and where not, what was seen and where. */
+static void tell_matcher(struct explaining *explaining, const struct match *match, const struct run *run,
+                         const struct oracle_matcher *matcher, bool failing_only)
 {
-    struct oracle_matcher *matcher = &judged_case->expected->matchers[number];
-    struct oracle_case alone = {.name = judged_case->expected->name, .matchers = matcher, .matcher_count = 1};
-    char wants[480], seen[160];
-    struct match match;
+    const struct mismatch *mismatch = match->first;
+    char wants[480], seen[80];
 
-    if (explaining->code < 0)
+    while (mismatch != NULL && mismatch->matcher != matcher)
+        mismatch = mismatch->next;
+    if (mismatch == NULL && failing_only)
         return;
-    explaining->code = match_case(explaining->judged->facts->source, &alone, run, &match, explaining->err);
-    if (explaining->code < 0 || (match.met && failing_only))
+    if (mismatch == NULL) {
+        wants_text(matcher, wants, sizeof wants);
+        seen_text(matcher, run, seen, sizeof seen);
+        explain_say(explaining, "oracle line %u holds: %s%s", matcher->line, wants, seen);
         return;
-    wants_text(explaining->judged->oracle, matcher, wants, sizeof wants);
-    seen_text(matcher, run, seen, sizeof seen);
-    explain_say(explaining, "line %u of the oracle %s; expected: %s; seen: %s%s%s", matcher->line,
-                match.met ? "holds" : "does not hold", wants, seen, match.met ? "" : "; ", match.met ? "" : match.why);
+    }
+    explain_say(explaining, "%s", mismatch->text);
+    explain_event(explaining, "it was seen in this event", mismatch->place.seq);
+    if (mismatch->place.size_bytes > 0)
+        explain_bytes(explaining, "it was seen at these bytes", run, mismatch->place.stream,
+                      mismatch->place.offset_bytes, mismatch->place.size_bytes);
 }
 
 /* Where the last few lines of a text, which is not empty, begin. */
@@ -150,11 +110,11 @@ void explain_case_run(struct explaining *explaining, const struct judged_case *j
         return;
     explain_say(explaining, "case %s, %s %" PRIu32 ": its contract is %s%s%s", judged_case->expected->name,
                 word_of_mode((int)run->start->mode), run->start->repeat, match->met ? "met" : "not met",
-                match->met ? "" : ": ", match->met ? "" : match->why);
+                match->met ? "" : ": ", match->met ? "" : match->first->text);
     explain_event(explaining, "the start of the run", run->event->seq);
     explain_event(explaining, "the end of its process", run->exit == NULL ? 0 : run->exit->seq);
     for (size_t i = 0; i < judged_case->expected->matcher_count; i++)
-        tell_matcher(explaining, judged_case, run, i, in_short);
+        tell_matcher(explaining, match, run, &judged_case->expected->matchers[i], in_short);
     if (in_short && match->met)
         return;
     tell_tail(explaining, run, EXHIBIT__STREAM_NAME__STREAM_STDOUT);

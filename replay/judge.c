@@ -55,8 +55,7 @@ static int judge_cases(struct facts *facts, struct judged *judged, struct err *e
                                          wanted[which].mode, wanted[which].repeat);
 
             judged_case->runs[which] = run;
-            if (run != NULL &&
-                match_case(facts->source, judged_case->expected, run, &judged_case->matches[which], err) < 0)
+            if (run != NULL && match_case(facts, judged_case->expected, run, &judged_case->matches[which], err) < 0)
                 return err->code;
         }
     }

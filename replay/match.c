@@ -1,124 +1,166 @@
 /*
- * Matchers over the end and the streams of a run, each stream read at most once.
+ * The matchers of a case, each asked by itself, and what a run is told that does not meet them.
  */
-#include "replay/match.h"
+#include "replay/match_verdict.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One stream of a run, read when the first matcher asks for it. */
-struct content {
-    const Exhibit__StreamEnd *end;
-    struct bytes bytes;
-    bool read;
-};
+/* ---- words ---- */
 
-static void __attribute__((format(printf, 3, 4))) match_fail(struct match *out, uint64_t seq, const char *fmt, ...)
+static void make_plain(char *text)
+{
+    for (; *text != 0; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
+static void __attribute__((format(printf, 2, 0))) put_words(char *out, const char *fmt, va_list args)
+{
+    (void)vsnprintf(out, VERDICT_WORDS, fmt, args);
+    make_plain(out);
+}
+
+void verdict_fails(struct verdict *verdict, const char *fmt, ...)
 {
     va_list args;
 
-    out->met = false;
-    out->seq = seq;
+    verdict->kind = VERDICT_FAILS;
     va_start(args, fmt);
-    (void)vsnprintf(out->why, sizeof out->why, fmt, args);
+    put_words(verdict->seen, fmt, args);
     va_end(args);
 }
 
-/* Whether matchers can be evaluated on the stream at all (DECISION 6.1). */
-static bool is_whole(const struct content *content)
+void verdict_unable(struct verdict *verdict, const char *fmt, ...)
 {
-    return content->end != NULL && content->end->how != EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
+    va_list args;
+
+    verdict->kind = VERDICT_UNABLE;
+    va_start(args, fmt);
+    put_words(verdict->seen, fmt, args);
+    va_end(args);
 }
 
-static uint64_t size_of(const struct content *content)
+void verdict_wanted(struct verdict *verdict, const char *fmt, ...)
 {
-    return content->end->content == NULL ? 0 : content->end->content->size_bytes;
+    va_list args;
+
+    va_start(args, fmt);
+    put_words(verdict->wanted, fmt, args);
+    va_end(args);
 }
 
-static bool bytes_match(const struct oracle_matcher *matcher, const struct bytes *bytes)
+void verdict_at(struct verdict *verdict, const char *fmt, ...)
 {
-    const struct bytes *wanted = &matcher->bytes;
+    va_list args;
 
+    va_start(args, fmt);
+    put_words(verdict->at, fmt, args);
+    va_end(args);
+}
+
+void verdict_at_event(struct verdict *verdict, uint64_t seq)
+{
+    verdict_at(verdict, "event %" PRIu64, seq);
+    verdict->place = (struct match_place){.seq = seq};
+}
+
+/* ---- one run ---- */
+
+static int evaluate(struct matching *matching, const struct oracle_matcher *matcher, struct verdict *out,
+                    struct err *err)
+{
+    *out = (struct verdict){.kind = VERDICT_HOLDS};
     switch (matcher->kind) {
-    case ORACLE_EQUALS:
-        return bytes->size_bytes == wanted->size_bytes &&
-               (wanted->size_bytes == 0 || memcmp(bytes->data, wanted->data, wanted->size_bytes) == 0);
-    case ORACLE_CONTAINS:
-        return wanted->size_bytes == 0 || (bytes->size_bytes > 0 && memmem(bytes->data, bytes->size_bytes, wanted->data,
-                                                                           wanted->size_bytes) != NULL);
-    case ORACLE_TAP:
-        return match_tap(bytes, matcher->counter, matcher->number);
+    case ORACLE_EXIT:
+    case ORACLE_SIGNAL:
+    case ORACLE_DURATION:
+        return match_end(matching, matcher, out, err);
+    case ORACLE_FILE_EXISTS:
+    case ORACLE_FILE_ABSENT:
+    case ORACLE_FILE_SHA256:
+        return match_file(matching, matcher, out, err);
     default:
-        return false;
+        return match_stream(matching, matcher, out, err);
     }
 }
 
-/* Whether a matcher on a stream holds. */
-static int stream_match(const struct source *source, const struct oracle_matcher *matcher, struct content *content,
-                        bool *out, struct err *err)
+/* Adds one to the list that ends at **end. */
+static int add_mismatch(struct facts *facts, const struct mismatch ***end, const struct oracle_matcher *matcher,
+                        const char *text, struct match_place place, struct err *err)
 {
-    *out = false;
-    if (!is_whole(content))
-        return 0;
-    if (matcher->kind == ORACLE_EMPTY) {
-        *out = size_of(content) == 0;
-        return 0;
-    }
-    if (size_of(content) > MATCH_STREAM_BYTES)
-        return 0;
-    if (!content->read) {
-        int code = source_stream(source, content->end->content, MATCH_STREAM_BYTES, &content->bytes, err);
+    struct arena *arena = &facts->tables.arena;
+    struct mismatch *mismatch = arena_take(arena, sizeof *mismatch);
+    const char *kept = arena_text(arena, text);
 
-        if (code < 0)
-            return code;
-        content->read = true;
-    }
-    if (matcher->kind == ORACLE_JSON_EQUALS)
-        return match_json(&content->bytes, matcher->pointer, &matcher->bytes, out, err);
-    *out = bytes_match(matcher, &content->bytes);
+    if (mismatch == NULL || kept == NULL)
+        return err_set(err, ERR_SYSTEM, "memory for what a case does not show");
+    *mismatch = (struct mismatch){.matcher = matcher, .text = kept, .place = place};
+    **end = mismatch;
+    *end = &mismatch->next;
     return 0;
 }
 
-static bool exit_matches(const struct oracle_matcher *matcher, const Exhibit__RunExit *exit)
+/* DECISION 6.5. */
+static int tell_verdict(struct facts *facts, const struct oracle_matcher *matcher, struct verdict *verdict,
+                        const struct mismatch ***end, struct err *err)
 {
-    if (matcher->kind == ORACLE_EXIT)
-        return exit->how_case == EXHIBIT__RUN_EXIT__HOW_EXIT_STATUS && exit->exit_status == matcher->number;
-    return exit->how_case == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL && exit->term_signal == matcher->number;
+    char name[32], text[4 * VERDICT_WORDS + 100];
+
+    match_name(matcher, name, sizeof name);
+    if (verdict->wanted[0] == 0)
+        match_wants(matcher, verdict->wanted, sizeof verdict->wanted);
+    make_plain(verdict->wanted);
+    if (verdict->kind == VERDICT_FAILS)
+        (void)snprintf(text, sizeof text, "oracle line %u: %s: expected %s, seen %s, at %s", matcher->line, name,
+                       verdict->wanted, verdict->seen, verdict->at);
+    else
+        (void)snprintf(text, sizeof text, "oracle line %u: %s: cannot be evaluated: %s", matcher->line, name,
+                       verdict->seen);
+    return add_mismatch(facts, end, matcher, text, verdict->place, err);
 }
 
-int match_case(const struct source *source, const struct oracle_case *expected, const struct run *run,
-               struct match *out, struct err *err)
+/* What is told of the run itself (DECISION 6.1). */
+static int match_run(struct facts *facts, const struct run *run, const struct mismatch ***end, struct err *err)
 {
-    struct content streams[2] = {{.end = run->ends[EXHIBIT__STREAM_NAME__STREAM_STDOUT]},
-                                 {.end = run->ends[EXHIBIT__STREAM_NAME__STREAM_STDERR]}};
-    int code = 0;
-
-    *out = (struct match){.met = true};
-    if (run->exit == NULL) {
-        match_fail(out, run->event->seq, "its end was not seen");
-        return 0;
-    }
+    if (run->exit == NULL)
+        return add_mismatch(facts, end, NULL, "its end was not seen", (struct match_place){.seq = run->event->seq},
+                            err);
     if (run->exit->run_exit->watchdog)
-        match_fail(out, run->exit->seq, "its watchdog ended it");
-    for (size_t i = 0; i < expected->matcher_count && out->met && code == 0; i++) {
-        const struct oracle_matcher *matcher = &expected->matchers[i];
-        bool on_exit = matcher->kind == ORACLE_EXIT || matcher->kind == ORACLE_SIGNAL;
-        bool holds = false;
+        return add_mismatch(facts, end, NULL, "its watchdog ended it", (struct match_place){.seq = run->exit->seq},
+                            err);
+    return 0;
+}
 
-        if (on_exit)
-            holds = exit_matches(matcher, run->exit->run_exit);
-        else
-            code = stream_match(source, matcher, &streams[matcher->on_stderr], &holds, err);
-        if (code == 0 && !holds)
-            match_fail(out, run->exit->seq, "the %s is not what line %u of the oracle wants",
-                       on_exit              ? "exit"
-                       : matcher->on_stderr ? "stderr"
-                                            : "stdout",
-                       matcher->line);
+int match_case(struct facts *facts, const struct oracle_case *expected, const struct run *run, struct match *out,
+               struct err *err)
+{
+    struct matching matching = {
+        .facts = facts,
+        .run = run,
+        .streams = {{.name = EXHIBIT__STREAM_NAME__STREAM_STDOUT}, {.name = EXHIBIT__STREAM_NAME__STREAM_STDERR}}};
+    const struct mismatch *first = NULL, **end = &first;
+    int code = match_run(facts, run, &end, err);
+
+    for (size_t i = 0; i < 2; i++)
+        matching.streams[i].end = run->ends[matching.streams[i].name];
+    for (size_t i = 0; i < expected->matcher_count && code == 0; i++) {
+        const struct oracle_matcher *matcher = &expected->matchers[i];
+        struct verdict verdict;
+
+        code = evaluate(&matching, matcher, &verdict, err);
+        if (code == 0 && verdict.kind != VERDICT_HOLDS) {
+            if (verdict.place.seq == 0 && verdict.place.size_bytes == 0) /* nothing nearer than the run's end */
+                verdict.place.seq = run->exit != NULL ? run->exit->seq : run->event->seq;
+            code = tell_verdict(facts, matcher, &verdict, &end, err);
+        }
     }
-    bytes_done(&streams[0].bytes);
-    bytes_done(&streams[1].bytes);
-    return code < 0 ? err_wrap(err, "run %" PRIu32, run->number) : 0;
+    matching_done(&matching);
+    if (code < 0)
+        return err_wrap(err, "run %" PRIu32, run->number);
+    *out = (struct match){.met = first == NULL, .first = first};
+    return 0;
 }

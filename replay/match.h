@@ -1,27 +1,38 @@
 /*
- * Whether a case's oracle is met in a run (DECISION 6.1, ORACLE 4).
+ * Whether a case's oracle is met in a run (DECISION 6.1, ORACLE 4), and what is told where it is not (DECISION 6.5).
  */
 #pragma once
 
 #include "formats/oracle.h"
-#include "replay/source.h"
-#include "replay/tables.h"
+#include "replay/derive.h"
 
-/* A stream of more bytes than this is not matched by its content. */
-enum { MATCH_STREAM_BYTES = 16 << 20 };
+/* Where in the evidence something was seen; what is not set is zero. */
+struct match_place {
+    uint64_t seq;               /* of an event */
+    Exhibit__StreamName stream; /* or bytes of a stream of the run, which has an end */
+    uint64_t offset_bytes;
+    uint64_t size_bytes;
+};
+
+/* One thing because of which a run does not meet its case. */
+struct mismatch {
+    const struct oracle_matcher *matcher; /* borrowed; NULL: the run itself, and not what it showed */
+    const char *text;                     /* what follows "CASE MODE REPEAT: "; printable ASCII */
+    struct match_place place;
+    const struct mismatch *next; /* in the oracle's order; NULL: the last one */
+};
 
 struct match {
     bool met;
-    char why[200]; /* a clause for a person, where it is not met */
-    uint64_t seq;  /* the event that it rests on; 0: none */
+    const struct mismatch *first; /* lives as long as the tables; NULL where it is met */
 };
 
-/* Judges one run of a case. Errors as source->read_stream. */
-int match_case(const struct source *source, const struct oracle_case *expected, const struct run *run,
-               struct match *out, struct err *err);
+/* Judges one run of a case: every matcher, whatever came of those before. Errors as source->read_stream. */
+int match_case(struct facts *facts, const struct oracle_case *expected, const struct run *run, struct match *out,
+               struct err *err);
 
-/* Whether the bytes, as JSON, have at the pointer a value equal to the JSON text `wanted`. ERR_SYSTEM: no memory. */
-int match_json(const struct bytes *bytes, const char *pointer, const struct bytes *wanted, bool *out, struct err *err);
+/* What of a case a matcher is about, as "stdout json". */
+void match_name(const struct oracle_matcher *matcher, char *out, size_t room_bytes);
 
-/* Whether the bytes have the TAP summary counter exactly once, and it is `number`. */
-bool match_tap(const struct bytes *bytes, enum oracle_tap_counter counter, int64_t number);
+/* What a matcher wants to see, in short, as `type array`. What is not printable ASCII in it is to be made so. */
+void match_wants(const struct oracle_matcher *matcher, char *out, size_t room_bytes);

@@ -32,7 +32,7 @@ struct finding_ear {
 struct finding {
     const struct finding_ear *ear; /* borrowed; NULL: nobody hears */
     size_t count;
-    char texts[FINDING_TEXTS][240];
+    char texts[FINDING_TEXTS][560];
     char evidence[FINDING_EVIDENCE][160]; /* each once */
     size_t evidence_count;
 };

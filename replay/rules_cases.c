@@ -5,6 +5,8 @@
 #include "replay/rules.h"
 #include "replay/words.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static void check_met(const struct judged_case *judged_case, int which, struct finding *out)
@@ -12,10 +14,18 @@ static void check_met(const struct judged_case *judged_case, int which, struct f
     const struct run *run = judged_case->runs[which];
     const struct match *match = &judged_case->matches[which];
 
-    if (run == NULL || match->met)
+    if (run == NULL)
         return;
-    finding_tell(out, "case %s, %s: %s", judged_case->expected->name, word_of_mode((int)run->start->mode), match->why);
-    finding_event(out, match->seq);
+    for (const struct mismatch *mismatch = match->first; mismatch != NULL; mismatch = mismatch->next) {
+        const struct match_place *place = &mismatch->place;
+
+        finding_tell(out, "%s %s %" PRIu32 ": %s", judged_case->expected->name, word_of_mode((int)run->start->mode),
+                     run->start->repeat, mismatch->text);
+        if (place->size_bytes > 0)
+            finding_bytes(out, run, place->stream, place->offset_bytes, place->size_bytes);
+        else
+            finding_event(out, place->seq);
+    }
 }
 
 int rule_baseline(const struct judged *judged, struct finding *out, struct err *err)
@@ -45,11 +55,11 @@ static const Exhibit__Event *comparable(const struct facts *facts, const struct 
 
     *out_why = NULL;
     if (event == NULL)
-        *out_why = count == 0 ? "left no" : "left more than one";
+        *out_why = count == 0 ? "none was left" : "more than one was left";
     else if (!event->artifact->kept)
-        *out_why = "left, but nothing kept, the";
+        *out_why = "what was left was not kept";
     else if (!event->artifact->is_archive)
-        *out_why = "left something else than an archive as";
+        *out_why = "what was left is no archive";
     return *out_why == NULL ? event : NULL;
 }
 
@@ -58,43 +68,54 @@ static bool same_path(const Exhibit__Artifact *a, const Exhibit__Artifact *b)
     return a->path.len == b->path.len && (a->path.len == 0 || memcmp(a->path.data, b->path.data, a->path.len) == 0);
 }
 
+/* DECISION 6.5: `member` is NULL where it is none of one. */
+static void tell_archive(struct finding *out, const struct judged_case *judged_case,
+                         const struct oracle_archive *archive, const char *words, const ProtobufCBinaryData *member)
+{
+    enum { SHOWN = 160 };
+    const char *name = judged_case->expected->name;
+    int member_bytes = member == NULL ? 0 : member->len > SHOWN ? SHOWN : (int)member->len;
+
+    if (member == NULL)
+        finding_tell(out, "%s: oracle line %u: archive %.*s: %s", name, archive->line, SHOWN, archive->path, words);
+    else
+        finding_tell(out, "%s: oracle line %u: archive %.*s: member \"%.*s\": %s", name, archive->line, SHOWN,
+                     archive->path, member_bytes, (const char *)member->data, words);
+}
+
 /* Compares one archive of a case of which both runs are there. */
 static int check_archive(const struct judged *judged, const struct judged_case *judged_case,
                          const struct oracle_archive *archive, struct finding *out, struct err *err)
 {
-    struct run *const *runs = judged_case->runs;
-    const char *name = judged_case->expected->name, *why, *excused;
-    const Exhibit__Event *again = NULL, *strict, *baseline;
+    static const int compared[] = {CASE_BASELINE, CASE_STRICT, CASE_BASELINE_AGAIN};
+    const Exhibit__Event *found[CASE_RUNS] = {NULL};
     struct archive_difference difference = {0};
 
-    baseline = comparable(judged->facts, runs[CASE_BASELINE], archive->path, &why);
-    if (baseline == NULL) {
-        finding_tell(out, "case %s, baseline: it %s %s", name, why, archive->path);
-        finding_row(out, runs[CASE_BASELINE], 0, 0);
+    for (size_t i = 0; i < CASE_RUNS; i++) {
+        const struct run *run = judged_case->runs[compared[i]];
+        char words[100];
+        const char *why = NULL;
+
+        if (run != NULL)
+            found[compared[i]] = comparable(judged->facts, run, archive->path, &why);
+        if (why == NULL || compared[i] == CASE_BASELINE_AGAIN) /* which does not count then */
+            continue;
+        (void)snprintf(words, sizeof words, "%s: %s", word_of_mode((int)run->start->mode), why);
+        tell_archive(out, judged_case, archive, words, NULL);
+        finding_row(out, run, 0, 0);
         return 0;
     }
-    strict = comparable(judged->facts, runs[CASE_STRICT], archive->path, &why);
-    if (strict == NULL) {
-        finding_tell(out, "case %s, strict: it %s %s", name, why, archive->path);
-        finding_row(out, runs[CASE_STRICT], 0, 0);
-        return 0;
-    }
-    if (runs[CASE_BASELINE_AGAIN] != NULL)
-        again = comparable(judged->facts, runs[CASE_BASELINE_AGAIN], archive->path, &excused);
-    if (!same_path(baseline->artifact, strict->artifact))
-        difference.what = "the path differs";
-    else if (archives_compare(baseline->artifact, again == NULL ? NULL : again->artifact, strict->artifact,
-                              archive->bytes, &difference, err) < 0)
+    if (!same_path(found[CASE_BASELINE]->artifact, found[CASE_STRICT]->artifact))
+        difference.what = "the path differs between baseline and strict";
+    else if (archives_compare(found[CASE_BASELINE]->artifact,
+                              found[CASE_BASELINE_AGAIN] == NULL ? NULL : found[CASE_BASELINE_AGAIN]->artifact,
+                              found[CASE_STRICT]->artifact, archive, &difference, err) < 0)
         return err->code;
     if (difference.what == NULL)
         return 0;
-    if (difference.path == NULL)
-        finding_tell(out, "case %s: %s of %s", name, difference.what, archive->path);
-    else
-        finding_tell(out, "case %s: %s in %s: %.*s", name, difference.what, archive->path,
-                     difference.path->len > 80 ? 80 : (int)difference.path->len, (const char *)difference.path->data);
-    finding_event(out, baseline->seq);
-    finding_event(out, strict->seq);
+    tell_archive(out, judged_case, archive, difference.what, difference.path);
+    finding_event(out, found[CASE_BASELINE]->seq);
+    finding_event(out, found[CASE_STRICT]->seq);
     return 0;
 }
 

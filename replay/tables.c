@@ -156,6 +156,10 @@ int tables_take(void *context, const Exhibit__Event *event, struct err *err)
     if (is_kept(tables, run, event) && (kept = keep(tables, event, err)) == NULL)
         return err->code;
     tables->event_count++;
+    if (event->run != tables->last_run)
+        tables->other_seq = tables->last_seq;
+    tables->last_run = event->run;
+    tables->last_seq = event->seq;
     tables->end_count = 0;
     if (event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_START)
         return take_start_of_recording(tables, kept->recording_start);
@@ -164,6 +168,11 @@ int tables_take(void *context, const Exhibit__Event *event, struct err *err)
     if (event->what_case == EXHIBIT__EVENT__WHAT_RUN_START)
         return runs_add(tables, kept, err);
     return run == NULL ? 0 : take_of_run(tables, run, event, kept, err);
+}
+
+uint64_t tables_last_of_others(const struct tables *tables, uint32_t run)
+{
+    return run != tables->last_run ? tables->last_seq : tables->other_seq;
 }
 
 void tables_done(struct tables *tables)

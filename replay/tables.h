@@ -76,6 +76,9 @@ struct tables {
     const Exhibit__RecordingStart *recording;
     const uint8_t *probe_sha256; /* of the Binary exhibit-probe; NULL: none is named */
     uint64_t event_count;
+    uint32_t last_run;  /* of the last event taken */
+    uint64_t last_seq;  /* the same */
+    uint64_t other_seq; /* of the last event of another run than last_run; 0: there is none */
     uint64_t end_count; /* what the RecordingEnd says where that is the last event; else 0 */
 };
 
@@ -101,6 +104,9 @@ struct run *tables_run(const struct tables *tables, Exhibit__RunKind kind, const
 
 /* How many events of a span (ascending) have a sequence number below seq. */
 size_t span_before(struct span span, uint64_t seq);
+
+/* The sequence number of the last event that is not of this run, kept or not; 0: there is none. */
+uint64_t tables_last_of_others(const struct tables *tables, uint32_t run);
 
 /* The pieces of a stream of a run, in order; *out_count of them. */
 const struct chunk *tables_chunks(const struct tables *tables, uint32_t run, Exhibit__StreamName stream,

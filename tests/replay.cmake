@@ -2,7 +2,7 @@
 if(TARGET exhibit_replay)
     add_library(exhibit_replay_scene STATIC unit/replay_scene.c unit/replay_scene_events.c)
     target_link_libraries(exhibit_replay_scene PUBLIC exhibit_replay PRIVATE exhibit_warnings PkgConfig::CMOCKA)
-    foreach(part complete rules claim lines tables match)
+    foreach(part complete rules claim lines tables match regex files)
         exhibit_unit_test(replay_${part} exhibit_replay_scene)
     endforeach()
     exhibit_unit_test(replay_confine exhibit_replay PkgConfig::SECCOMP)

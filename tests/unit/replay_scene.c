@@ -149,6 +149,7 @@ static void fill_oracle(struct scene *scene)
         (struct oracle_matcher){.kind = ORACLE_EQUALS, .bytes = {(uint8_t *)"hello\n", 6, 7}, .line = 4};
     scene->matchers[2] = (struct oracle_matcher){.kind = ORACLE_EMPTY, .on_stderr = true, .line = 5};
     scene->archive.path = (char *)"out.*";
+    scene->archive.line = 6;
     scene->oracle_case = (struct oracle_case){.name = (char *)"hello",
                                               .matchers = scene->matchers,
                                               .matcher_count = 3,
@@ -240,9 +241,9 @@ void scene_done(struct scene *scene)
     arena_done(&scene->arena);
 }
 
-int scene_claim(struct scene *scene, struct facts *facts, const Exhibit__Claim **out, struct err *err)
+/* Finishes the scene and derives what follows from it without an oracle. */
+static int scene_derive(struct scene *scene, struct facts *facts, struct err *err)
 {
-    struct judge_request request = {.oracle = &scene->oracle, .receipt = digest_of("receipt", 7)};
     int code = 0;
 
     scene_finish(scene);
@@ -251,8 +252,40 @@ int scene_claim(struct scene *scene, struct facts *facts, const Exhibit__Claim *
         code = tables_take(&facts->tables, scene->events[i], err);
     if (code == 0)
         code = tables_finish(&facts->tables, err);
-    if (code == 0)
-        code = facts_derive(facts, err);
+    return code == 0 ? facts_derive(facts, err) : code;
+}
+
+const char *scene_told(struct scene *scene, const char *wanted)
+{
+    char *text = scene_take(scene, 64 + strlen(wanted)), *told;
+    size_t used = 0;
+    struct oracle oracle;
+    struct facts facts;
+    struct match match;
+    struct err err = {0};
+
+    (void)sprintf(text, "version: 1\ncases:\n  - {name: hello, %s}\n", wanted);
+    if (oracle_parse("o.yaml", text, strlen(text), &oracle, &err) < 0 || scene_derive(scene, &facts, &err) < 0 ||
+        match_case(&facts, oracle.cases,
+                   tables_run(&facts.tables, EXHIBIT__RUN_KIND__RUN_CASE, "hello", EXHIBIT__MODE__MODE_STRICT, 1),
+                   &match, &err) < 0)
+        fail_msg("%s: %s", wanted, err.text);
+    assert_int_equal(match.met, match.first == NULL);
+    for (const struct mismatch *at = match.first; at != NULL; at = at->next)
+        used += strlen(at->text) + 1;
+    told = scene_take(scene, used + 1);
+    for (const struct mismatch *at = match.first; at != NULL; at = at->next)
+        (void)strcat(strcat(told, at->text), "\n");
+    facts_done(&facts);
+    oracle_done(&oracle);
+    return told;
+}
+
+int scene_claim(struct scene *scene, struct facts *facts, const Exhibit__Claim **out, struct err *err)
+{
+    struct judge_request request = {.oracle = &scene->oracle, .receipt = digest_of("receipt", 7)};
+    int code = scene_derive(scene, facts, err);
+
     if (code < 0)
         return code;
     memcpy(request.recorded_oracle.bytes, facts->tables.recording->oracle_sha256.data, DIGEST_BYTES);

@@ -111,6 +111,13 @@ void scene_expect(struct scene *scene, const char *decision, const char *failing
 /* Finishes the scene, and checks that no claim follows, for this kind of reason and text. Releases the scene. */
 void scene_expect_malformed(struct scene *scene, enum err_code code, const char *text);
 
+/*
+ * What the strict run of the case is told under an oracle whose only case asks for `wanted` on line 3: the sentences of
+ * DECISION 6.5 without "CASE MODE REPEAT: ", each ended by a newline; "" where it is met. Finishes the scene; the text
+ * lives as long as it does. Fails the test where nothing can be told.
+ */
+const char *scene_told(struct scene *scene, const char *wanted);
+
 /* Derives the claim of a finished scene. Returns as the library does; *out lives in `facts`. */
 struct facts;
 int scene_claim(struct scene *scene, struct facts *facts, const Exhibit__Claim **out, struct err *err);

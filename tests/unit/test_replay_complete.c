@@ -334,7 +334,8 @@ static void baseline_must_be_met_each_time(void **state)
     (void)state;
     scene->case_stdout[1] = "good bye\n";
     scene_build(scene);
-    scene_expect(scene, "INCOMPLETE", "complete.baseline", "the stdout is not what line 4 of the oracle wants");
+    scene_expect(scene, "INCOMPLETE", "complete.baseline",
+                 "hello baseline 2: oracle line 4: stdout equals: expected 6 bytes, there ");
 }
 
 static void cleanup_needs_everything_gone(void **state)

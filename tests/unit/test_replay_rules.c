@@ -146,7 +146,7 @@ static void contract_must_be_met(void **state)
 
     (void)state;
     scene_find(scene, WHAT(RUN_EXIT), RUN_CASE_STRICT, 0)->run_exit->watchdog = true;
-    scene_expect(scene, "NO-GO", "useful.contract", "case hello, strict: its watchdog ended it");
+    scene_expect(scene, "NO-GO", "useful.contract", "hello strict 1: its watchdog ended it");
 }
 
 static void archives_must_be_equal(void **state)
@@ -156,7 +156,8 @@ static void archives_must_be_equal(void **state)
     (void)state;
     scene->archives[2] = "else";
     scene_build(scene);
-    scene_expect(scene, "NO-GO", "useful.archives", "case hello: a member differs in out.*: file");
+    scene_expect(scene, "NO-GO", "useful.archives",
+                 "hello: oracle line 6: archive out.*: member \"file\": its digest differs");
 }
 
 static void archives_that_differ_in_baseline_are_excused(void **state)
@@ -178,7 +179,7 @@ static void archives_must_be_there(void **state)
     (void)state;
     scene->archives[2] = NULL;
     scene_build(scene);
-    scene_expect(scene, "NO-GO", "useful.archives", "case hello, strict: it left no out.*");
+    scene_expect(scene, "NO-GO", "useful.archives", "hello: oracle line 6: archive out.*: strict: none was left");
 }
 
 static void ended_needs_the_bound(void **state)

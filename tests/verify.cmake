@@ -1,4 +1,5 @@
 exhibit_unit_test(verify_words exhibit_verify)
+exhibit_unit_test(verify_matching exhibit_verify)
 exhibit_unit_test(verify_rules exhibit_verify)
 exhibit_unit_test(verify_outcomes exhibit_verify)
 exhibit_unit_test(verify_statement exhibit_verify)

@@ -29,11 +29,21 @@ static int binding_check_stream(struct binding *binding, uint64_t seq, const Exh
     return finding_of_error(binding->findings, "a stream", err);
 }
 
-static bool binding_member_same(const Exhibit__ArchiveMember *a, const Exhibit__ArchiveMember *b)
+/* FORMAT 7.4: one that is recorded without an owner is of an older recording. */
+static bool binding_owner_same(const Exhibit__MemberOwner *recorded, const Exhibit__MemberOwner *derived)
 {
-    return a->type == b->type && a->mode == b->mode && a->size_bytes == b->size_bytes && a->mtime_s == b->mtime_s &&
-           evidence_same(&a->path, &b->path) && evidence_same(&a->sha256, &b->sha256) &&
-           evidence_same(&a->link, &b->link);
+    if (recorded == NULL || derived == NULL)
+        return recorded == NULL;
+    return recorded->uid == derived->uid && recorded->gid == derived->gid &&
+           evidence_same(&recorded->uname, &derived->uname) && evidence_same(&recorded->gname, &derived->gname);
+}
+
+static bool binding_member_same(const Exhibit__ArchiveMember *recorded, const Exhibit__ArchiveMember *derived)
+{
+    return recorded->type == derived->type && recorded->mode == derived->mode &&
+           recorded->size_bytes == derived->size_bytes && recorded->mtime_s == derived->mtime_s &&
+           evidence_same(&recorded->path, &derived->path) && evidence_same(&recorded->sha256, &derived->sha256) &&
+           evidence_same(&recorded->link, &derived->link) && binding_owner_same(recorded->owner, derived->owner);
 }
 
 static void binding_compare_members(struct binding *binding, const Exhibit__Event *event,

@@ -217,6 +217,10 @@ static int ledger_take(void *context, const Exhibit__Event *event, struct err *e
     Exhibit__Event *copy;
 
     ledger->event_count++;
+    if (event->run != ledger->newest_run)
+        ledger->elsewhere_seq = ledger->newest_seq;
+    ledger->newest_run = event->run;
+    ledger->newest_seq = event->seq;
     ledger->ended = event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_END &&
                     event->recording_end->event_count == ledger->event_count;
     if (ledger_open(ledger, event, err) < 0)

@@ -44,6 +44,9 @@ struct ledger {
     uint64_t event_count; /* of the log */
     bool ended;           /* the last event is a RecordingEnd with the right count */
     size_t last_run;      /* where the search for a run begins */
+    uint32_t newest_run;  /* the run of the last event; 0: of none */
+    uint64_t newest_seq;
+    uint64_t elsewhere_seq; /* of the last event that does not belong to newest_run; 0: there is none */
 };
 
 /*
@@ -76,6 +79,12 @@ const Exhibit__Event *ledger_after(const struct ledger *ledger, Exhibit__Event__
 
 /* The next event of a kind in a run, from *position on (which is moved past it), or NULL at the end. */
 const Exhibit__Event *ledger_next(const struct ledger_run *run, Exhibit__Event__WhatCase kind, size_t *position);
+
+/* The sequence number of the last event that belongs to another run, or to none; 0: there is no such event. */
+static inline uint64_t ledger_last_elsewhere(const struct ledger *ledger, uint32_t run)
+{
+    return ledger->newest_run == run ? ledger->elsewhere_seq : ledger->newest_seq;
+}
 
 /* What the run's RunStart says. */
 static inline const Exhibit__RunStart *ledger_told(const struct ledger_run *run)

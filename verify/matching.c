@@ -1,118 +1,175 @@
 /*
- * Matching a stream's bytes.
+ * Matching a stream's bytes, and the words for it.
  */
 #include "verify/matching.h"
 
-#include "base/cleanup.h"
-
+#include <inttypes.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-const char *matching_name(const struct oracle_matcher *matcher)
+/* ---- words ---- */
+
+const char *matching_part(const struct oracle_matcher *matcher)
 {
     switch (matcher->kind) {
     case ORACLE_EXIT:
-        return "exit";
     case ORACLE_SIGNAL:
-        return "signal";
-    case ORACLE_EMPTY:
-        return matcher->on_stderr ? "stderr empty" : "stdout empty";
-    case ORACLE_EQUALS:
-        return matcher->on_stderr ? "stderr equals" : "stdout equals";
-    case ORACLE_CONTAINS:
-        return matcher->on_stderr ? "stderr contains" : "stdout contains";
-    case ORACLE_JSON_EQUALS:
-        return matcher->on_stderr ? "stderr json" : "stdout json";
-    case ORACLE_TAP:
-        return matcher->on_stderr ? "stderr tap" : "stdout tap";
-    case ORACLE_MATCHES:
-        return matcher->on_stderr ? "stderr matches" : "stdout matches";
-    case ORACLE_SHA256:
-        return matcher->on_stderr ? "stderr sha256" : "stdout sha256";
-    case ORACLE_LINES:
-        return matcher->on_stderr ? "stderr lines" : "stdout lines";
-    case ORACLE_JSON_TYPE:
-    case ORACLE_JSON_ABSENT:
-        return matcher->on_stderr ? "stderr json" : "stdout json";
     case ORACLE_DURATION:
-        return "duration_ms";
+        return "";
     case ORACLE_FILE_EXISTS:
-        return "files exists";
     case ORACLE_FILE_ABSENT:
-        return "files absent";
     case ORACLE_FILE_SHA256:
-        return "files sha256";
+        return "files ";
+    default:
+        return matcher->on_stderr ? "stderr " : "stdout ";
     }
-    return "?";
 }
 
-/* One reference token of RFC 6901, unescaped into out. False: a bad escape. */
-static bool matching_token(const char *from, size_t size_bytes, char *out)
+const char *matching_key(const struct oracle_matcher *matcher)
 {
-    for (size_t i = 0; i < size_bytes; i++) {
-        char c = from[i];
+    static const char *const keys[] = {
+        [ORACLE_EXIT] = "exit",
+        [ORACLE_SIGNAL] = "signal",
+        [ORACLE_EMPTY] = "empty",
+        [ORACLE_EQUALS] = "equals",
+        [ORACLE_CONTAINS] = "contains",
+        [ORACLE_JSON_EQUALS] = "json",
+        [ORACLE_TAP] = "tap",
+        [ORACLE_MATCHES] = "matches",
+        [ORACLE_SHA256] = "sha256",
+        [ORACLE_LINES] = "lines",
+        [ORACLE_JSON_TYPE] = "json",
+        [ORACLE_JSON_ABSENT] = "json",
+        [ORACLE_DURATION] = "duration_ms",
+        [ORACLE_FILE_EXISTS] = "exists",
+        [ORACLE_FILE_ABSENT] = "absent",
+        [ORACLE_FILE_SHA256] = "sha256",
+    };
 
-        if (c == '~') {
-            i++;
-            if (i == size_bytes || (from[i] != '0' && from[i] != '1'))
-                return false;
-            c = from[i] == '0' ? '~' : '/';
-        }
-        *out++ = c;
+    return keys[matcher->kind];
+}
+
+void matching_make_printable(char *text)
+{
+    for (char *at = text; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+}
+
+void matching_fail(struct matching *out, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(out->told, sizeof out->told, fmt, args);
+    va_end(args);
+    matching_make_printable(out->told);
+    out->came = MATCHING_FAILS;
+}
+
+void matching_cannot(struct matching *out, const char *fmt, ...)
+{
+    static const char begin[] = "cannot be evaluated: ";
+    va_list args;
+
+    memcpy(out->told, begin, sizeof begin);
+    va_start(args, fmt);
+    (void)vsnprintf(out->told + sizeof begin - 1, sizeof out->told - sizeof begin + 1, fmt, args);
+    va_end(args);
+    matching_make_printable(out->told);
+    out->came = MATCHING_CANNOT;
+}
+
+struct matching_quote matching_quote(const void *from, size_t size_bytes)
+{
+    struct matching_quote out;
+    size_t room = sizeof out.text - 6, kept = size_bytes < room ? size_bytes : room;
+
+    out.text[0] = '"';
+    for (size_t i = 0; i < kept; i++) {
+        uint8_t byte = ((const uint8_t *)from)[i];
+
+        out.text[1 + i] = byte < ' ' || byte > '~' ? '?' : (char)byte;
     }
-    *out = '\0';
-    return true;
+    (void)snprintf(out.text + 1 + kept, sizeof out.text - 1 - kept, "\"%s", kept < size_bytes ? "..." : "");
+    return out;
 }
 
-static json_t *matching_item(const json_t *array, const char *token)
+struct matching_quote matching_bounds(const struct oracle_matcher *matcher)
 {
-    size_t index = 0;
+    struct matching_quote out;
 
-    if (token[0] == '\0' || (token[0] == '0' && token[1] != '\0') || strlen(token) > 9)
-        return NULL;
-    for (const char *at = token; *at != '\0'; at++) {
-        if (*at < '0' || *at > '9')
-            return NULL;
-        index = index * 10 + (size_t)(*at - '0');
+    if (matcher->at_most == UINT64_MAX)
+        (void)snprintf(out.text, sizeof out.text, "at least %" PRIu64, matcher->at_least);
+    else if (matcher->at_least == matcher->at_most)
+        (void)snprintf(out.text, sizeof out.text, "%" PRIu64, matcher->at_least);
+    else if (matcher->at_least == 0)
+        (void)snprintf(out.text, sizeof out.text, "at most %" PRIu64, matcher->at_most);
+    else
+        (void)snprintf(out.text, sizeof out.text, "%" PRIu64 " to %" PRIu64, matcher->at_least, matcher->at_most);
+    return out;
+}
+
+static struct matching_quote matching_quote_from(const struct bytes *text, size_t at)
+{
+    if (at >= text->size_bytes)
+        return (struct matching_quote){"the end"};
+    return matching_quote(text->data + at, text->size_bytes - at);
+}
+
+/* ---- the matchers ---- */
+
+static void matching_equal(const struct bytes *wanted, const struct bytes *text, struct matching *out)
+{
+    size_t shorter = wanted->size_bytes < text->size_bytes ? wanted->size_bytes : text->size_bytes, at = 0;
+
+    while (at < shorter && wanted->data[at] == text->data[at])
+        at++;
+    if (at < wanted->size_bytes || at < text->size_bytes)
+        matching_fail(out, "expected %s, seen %s, at byte %zu", matching_quote_from(wanted, at).text,
+                      matching_quote_from(text, at).text, at);
+}
+
+static void matching_contain(const struct bytes *wanted, const struct bytes *text, struct matching *out)
+{
+    if (text->size_bytes == 0 || memmem(text->data, text->size_bytes, wanted->data, wanted->size_bytes) == NULL)
+        matching_fail(out, "expected %s, seen %s, at no place of %zu bytes",
+                      matching_quote(wanted->data, wanted->size_bytes).text,
+                      matching_quote(text->data, text->size_bytes).text, text->size_bytes);
+}
+
+static int matching_describe(const struct oracle_matcher *matcher, const struct bytes *text, struct matching *out,
+                             struct err *err)
+{
+    bool described = false;
+
+    if (text->size_bytes > LIMIT_REGEX_STREAM_BYTES) {
+        matching_cannot(out, "%zu bytes are more than are matched (%u)", text->size_bytes, LIMIT_REGEX_STREAM_BYTES);
+        return 0;
     }
-    return json_array_get(array, index);
+    if (matching_regex(matcher->regex, text, &described, err) < 0)
+        return err->code;
+    if (!described)
+        matching_fail(out, "expected %s, seen %s, at no place of %zu bytes",
+                      matching_quote(matcher->bytes.data, matcher->bytes.size_bytes).text,
+                      matching_quote(text->data, text->size_bytes).text, text->size_bytes);
+    return 0;
 }
 
-static json_t *matching_point(json_t *value, const char *pointer)
+static void matching_lines(const struct oracle_matcher *matcher, const struct bytes *text, struct matching *out)
 {
-    AUTO_FREE char *token = malloc(strlen(pointer) + 1);
+    uint64_t count = text->size_bytes > 0 && text->data[text->size_bytes - 1] != '\n';
 
-    while (value != NULL && token != NULL && *pointer != '\0') {
-        size_t size_bytes;
-
-        if (*pointer++ != '/')
-            return NULL;
-        size_bytes = strcspn(pointer, "/");
-        if (!matching_token(pointer, size_bytes, token))
-            return NULL;
-        pointer += size_bytes;
-        value = json_is_array(value) ? matching_item(value, token) : json_object_get(value, token);
-    }
-    return token == NULL ? NULL : value;
+    for (size_t i = 0; i < text->size_bytes; i++)
+        count += text->data[i] == '\n';
+    if (count < matcher->at_least || count > matcher->at_most)
+        matching_fail(out, "expected %s, seen %" PRIu64 ", at the end of %zu bytes", matching_bounds(matcher).text,
+                      count, text->size_bytes);
 }
 
-static bool matching_json(const struct oracle_matcher *matcher, const struct bytes *text)
-{
-    json_error_t ignored;
-    json_t *whole =
-        json_loadb((const char *)text->data, text->size_bytes, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &ignored);
-    json_t *wanted =
-        json_loadb((const char *)matcher->bytes.data, matcher->bytes.size_bytes, JSON_DECODE_ANY, &ignored);
-    json_t *found = matching_point(whole, matcher->pointer == NULL ? "" : matcher->pointer);
-    bool equal = found != NULL && wanted != NULL && json_equal(found, wanted) == 1;
-
-    json_decref(whole);
-    json_decref(wanted);
-    return equal;
-}
-
-/* The number of a summary line; -1: it is not a number alone. */
+/* The number of a counter line; -1: it is not a number alone. */
 static int64_t matching_count(const char *from, size_t size_bytes)
 {
     int64_t value = 0;
@@ -127,46 +184,72 @@ static int64_t matching_count(const char *from, size_t size_bytes)
     return value;
 }
 
-static bool matching_tap(const struct oracle_matcher *matcher, const struct bytes *text)
+static void matching_tap(const struct oracle_matcher *matcher, const struct bytes *text, struct matching *out)
 {
-    static const char *const tap_words[] = {"", "# tests ", "# pass ", "# fail "};
-    const char *word = tap_words[matcher->counter];
+    static const char *const words[] = {"", "# tests ", "# pass ", "# fail "};
+    const char *word = words[matcher->counter];
     const char *at = (const char *)text->data, *end = at == NULL ? NULL : at + text->size_bytes;
-    unsigned seen = 0;
+    size_t word_bytes = strlen(word), line = 0, seen_at = 0, seen = 0;
     int64_t value = -1;
 
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline == NULL ? end : newline;
-        size_t size_bytes = (size_t)(stop - at), word_bytes = strlen(word);
+        size_t size_bytes = (size_t)(stop - at);
 
+        line++;
         if (size_bytes >= word_bytes && memcmp(at, word, word_bytes) == 0) {
             value = matching_count(at + word_bytes, size_bytes - word_bytes);
+            seen_at = line;
             seen++;
         }
         at = newline == NULL ? end : newline + 1;
     }
-    return seen == 1 && value >= 0 && value == matcher->number;
+    if (seen != 1)
+        matching_cannot(out, "%zu of %zu lines begin with \"%s\"", seen, line, word);
+    else if (value < 0)
+        matching_cannot(out, "line %zu does not go on with a number alone after \"%s\"", seen_at, word);
+    else if (value != matcher->number)
+        matching_fail(out, "expected %s%" PRId64 ", seen %s%" PRId64 ", at line %zu", word, matcher->number, word,
+                      value, seen_at);
 }
 
-bool matching_holds(const struct oracle_matcher *matcher, const struct bytes *text)
+int matching_try(const struct oracle_matcher *matcher, struct matching_stream *stream, struct matching *out,
+                 struct err *err)
 {
-    const struct bytes *wanted = &matcher->bytes;
-
+    *out = (struct matching){.came = MATCHING_HOLDS};
     switch (matcher->kind) {
     case ORACLE_EMPTY:
-        return text->size_bytes == 0;
+        if (stream->text.size_bytes > 0)
+            matching_fail(out, "expected no byte, seen %zu, at byte 0", stream->text.size_bytes);
+        return 0;
     case ORACLE_EQUALS:
-        return text->size_bytes == wanted->size_bytes &&
-               (wanted->size_bytes == 0 || memcmp(text->data, wanted->data, wanted->size_bytes) == 0);
+        matching_equal(&matcher->bytes, &stream->text, out);
+        return 0;
     case ORACLE_CONTAINS:
-        return wanted->size_bytes == 0 ||
-               (text->size_bytes > 0 && memmem(text->data, text->size_bytes, wanted->data, wanted->size_bytes) != NULL);
-    case ORACLE_JSON_EQUALS:
-        return text->size_bytes > 0 && matching_json(matcher, text);
+        matching_contain(&matcher->bytes, &stream->text, out);
+        return 0;
+    case ORACLE_MATCHES:
+        return matching_describe(matcher, &stream->text, out, err);
+    case ORACLE_LINES:
+        matching_lines(matcher, &stream->text, out);
+        return 0;
     case ORACLE_TAP:
-        return text->size_bytes > 0 && matching_tap(matcher, text);
+        matching_tap(matcher, &stream->text, out);
+        return 0;
+    case ORACLE_JSON_EQUALS:
+    case ORACLE_JSON_TYPE:
+    case ORACLE_JSON_ABSENT:
+        return matching_json(matcher, stream, out, err);
     default:
-        return false;
+        matching_cannot(out, "it is no matcher of a stream's content");
+        return 0;
     }
+}
+
+void matching_stream_done(struct matching_stream *stream)
+{
+    bytes_done(&stream->text);
+    json_decref(stream->json);
+    *stream = (struct matching_stream){0};
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROOF_DETAILS = 3, PROOF_EVIDENCE = 16 };
+enum { PROOF_EVIDENCE = 16 };
 
 static const struct proof_clause {
     const char *name;
@@ -243,9 +243,12 @@ static void proof_state(struct proof *proof)
 
 static void proof_release(struct proof *proof)
 {
-    for (size_t i = 0; proof->runs != NULL && i < proof->ledger.run_count; i++)
+    for (size_t i = 0; proof->runs != NULL && i < proof->ledger.run_count; i++) {
         for (int role = 0; role < LEDGER_ROLES; role++)
             free(proof->runs[i].heard[role]);
+        for (unsigned told = 0; told < PROOF_DETAILS; told++)
+            free(proof->runs[i].unmet[told]);
+    }
     free(proof->runs);
     free(proof->marks);
     spoken_free(proof->spoken, proof->ledger.run_count);

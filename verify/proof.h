@@ -37,6 +37,7 @@ struct proof_mark {
 };
 
 #define PROOF_TARGETS 5 /* by Exhibit__TargetName */
+#define PROOF_DETAILS 8 /* sentences of a rule; of more the number is told */
 
 /* What is known of one run, beside the ledger's. */
 struct proof_run {
@@ -52,6 +53,8 @@ struct proof_run {
     bool trace[SPOKEN_EFFECTS];
     bool explained[SPOKEN_EFFECTS]; /* an attempt of the run has own evidence of it */
     bool changed[PROOF_TARGETS];
+    char *unmet[PROOF_DETAILS]; /* owned; of a case's run: what speaks against it, in the words of DECISION 6.5 */
+    unsigned unmet_count;       /* with those for which there was no room */
 };
 
 /* One judgement. A prover that runs out of memory or cannot read says so in `err` and `failed`; the others go on. */
@@ -169,12 +172,11 @@ void proof_state_endings(struct proof *proof);
 /* States the cases with their archives (DECISION 6.2, 6.3, 7.1). */
 void proof_state_cases(struct proof *proof);
 
-/* Whether a case is met in a run (DECISION 6.1). `why` gets the matcher that does not hold. */
-bool proof_case_met(struct proof *proof, const struct oracle_case *named, const struct proof_run *run,
-                    struct proof_text *why);
+/* Fills in what speaks against a case in its run (DECISION 6.1); the run is met where that is nothing. */
+void proof_meet(struct proof *proof, const struct oracle_case *named, struct proof_run *run);
 
-/* Whether a path matches the pattern of an archive of the oracle. */
-bool proof_archive_matches(const char *pattern, const ProtobufCBinaryData *path);
+/* Whether a path, of an artifact or of an archive's member, matches a pattern of the oracle with at most one '*'. */
+bool proof_path_matches(const char *pattern, const ProtobufCBinaryData *path);
 
 /* The rules of DECISION 5, in the order of the table. Each refutes through proof_refute what does not hold. */
 

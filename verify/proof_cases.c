@@ -1,71 +1,10 @@
 /*
- * Does a case show what its oracle says (DECISION 6.1; docs/ORACLE.md section 4).
+ * The cases in the claim, and the two rules of whether each is met (DECISION 6.1 to 6.3).
  */
 #include "verify/proof.h"
 
-#include "base/cleanup.h"
-#include "verify/matching.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool proof_exit_matches(const struct oracle_matcher *matcher, const Exhibit__RunExit *exit)
-{
-    if (matcher->kind == ORACLE_EXIT)
-        return exit->how_case == EXHIBIT__RUN_EXIT__HOW_EXIT_STATUS && (int64_t)exit->exit_status == matcher->number;
-    return exit->how_case == EXHIBIT__RUN_EXIT__HOW_TERM_SIGNAL && (int64_t)exit->term_signal == matcher->number;
-}
-
-/* A stream that was not kept whole, or not kept at all, shows nothing. */
-static bool proof_stream_matches(struct proof *proof, const struct oracle_matcher *matcher, const struct proof_run *run)
-{
-    unsigned name = matcher->on_stderr ? EXHIBIT__STREAM_NAME__STREAM_STDERR : EXHIBIT__STREAM_NAME__STREAM_STDOUT;
-    const Exhibit__StreamEnd *end = run->run->ends[name];
-    AUTO_BYTES struct bytes text = {0};
-    uint64_t size_bytes;
-
-    if (end == NULL || end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT)
-        return false;
-    size_bytes = end->content == NULL ? 0 : end->content->size_bytes;
-    if (matcher->kind == ORACLE_EMPTY)
-        return size_bytes == 0;
-    if (size_bytes > MATCHING_STREAM_BYTES)
-        return false;
-    if (evidence_stream_whole(proof->evidence, end->content, MATCHING_STREAM_BYTES, &text, proof->err) < 0) {
-        proof_give_up(proof);
-        return false;
-    }
-    return matching_holds(matcher, &text);
-}
-
-bool proof_case_met(struct proof *proof, const struct oracle_case *named, const struct proof_run *run,
-                    struct proof_text *why)
-{
-    const Exhibit__RunExit *exit;
-
-    if (run->run->exit == NULL) {
-        (void)snprintf(why->text, sizeof why->text, "it has no observed end");
-        return false;
-    }
-    exit = run->run->exit->run_exit;
-    if (exit->watchdog) {
-        (void)snprintf(why->text, sizeof why->text, "its watchdog ended it");
-        return false;
-    }
-    for (size_t i = 0; i < named->matcher_count && !proof->failed; i++) {
-        const struct oracle_matcher *matcher = &named->matchers[i];
-        bool of_exit = matcher->kind == ORACLE_EXIT || matcher->kind == ORACLE_SIGNAL;
-
-        if (of_exit ? proof_exit_matches(matcher, exit) : proof_stream_matches(proof, matcher, run))
-            continue;
-        (void)snprintf(why->text, sizeof why->text, "%s does not hold (oracle line %u)", matching_name(matcher),
-                       matcher->line);
-        return false;
-    }
-    return true;
-}
 
 /* The archives of the oracle's patterns that a run left, each once, sorted by path. */
 static void proof_state_archives(struct proof *proof, const struct oracle_case *named, const struct proof_run *run,
@@ -73,9 +12,8 @@ static void proof_state_archives(struct proof *proof, const struct oracle_case *
 
 static void proof_state_case(struct proof *proof, const struct oracle_case *named, Exhibit__Mode mode, uint32_t repeat)
 {
-    const struct proof_run *run = proof_find(proof, EXHIBIT__RUN_KIND__RUN_CASE, named->name, mode, repeat);
+    struct proof_run *run = proof_find(proof, EXHIBIT__RUN_KIND__RUN_CASE, named->name, mode, repeat);
     Exhibit__CaseResult *result;
-    struct proof_text why;
 
     if (run == NULL)
         return;
@@ -100,7 +38,8 @@ static void proof_state_case(struct proof *proof, const struct oracle_case *name
             result->signal = exit->term_signal;
         }
     }
-    result->met = proof_case_met(proof, named, run, &why);
+    proof_meet(proof, named, run);
+    result->met = run->unmet_count == 0;
     proof_state_archives(proof, named, run, result);
 }
 
@@ -150,7 +89,7 @@ static void proof_state_archives(struct proof *proof, const struct oracle_case *
         bool wanted = false;
 
         for (size_t i = 0; i < named->archive_count; i++)
-            wanted = wanted || proof_archive_matches(named->archives[i].path, &artifact->path);
+            wanted = wanted || proof_path_matches(named->archives[i].path, &artifact->path);
         if (!wanted)
             continue;
         archive = proof_slot(proof, &result->archives, &result->n_archives, sizeof *archive);
@@ -165,14 +104,16 @@ static void proof_state_archives(struct proof *proof, const struct oracle_case *
         qsort(result->archives, result->n_archives, sizeof(Exhibit__ArchiveResult *), proof_compare_archives);
 }
 
+/* Each failure of a run, as it was told when the case was stated. */
 static void proof_need_case(struct proof *proof, const struct oracle_case *named, Exhibit__Mode mode, uint32_t repeat)
 {
     const struct proof_run *run = proof_find(proof, EXHIBIT__RUN_KIND__RUN_CASE, named->name, mode, repeat);
-    struct proof_text why;
 
-    if (run != NULL && !proof_case_met(proof, named, run, &why))
-        proof_refute(proof, proof_event_text(run->run->exit != NULL ? run->run->exit : run->run->start).text,
-                     "case %s is not met: %s", proof_run_text(run).text, why.text);
+    for (unsigned i = 0; run != NULL && i < run->unmet_count; i++) {
+        const Exhibit__Event *shown = run->run->exit != NULL ? run->run->exit : run->run->start;
+
+        proof_refute(proof, i == 0 ? proof_event_text(shown).text : "", "%s", i < PROOF_DETAILS ? run->unmet[i] : "");
+    }
 }
 
 void proof_rule_baseline(struct proof *proof)

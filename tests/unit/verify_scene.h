@@ -220,7 +220,7 @@ static inline void scene_fill_oracle(struct scene_oracle *out, const struct scen
     out->matchers[0] = (struct oracle_matcher){.kind = ORACLE_EXIT, .number = 0, .line = 3};
     out->matchers[1] =
         (struct oracle_matcher){.kind = ORACLE_CONTAINS, .bytes = {(uint8_t *)(uintptr_t) "done", 4, 0}, .line = 4};
-    out->archives[0] = (struct oracle_archive){.path = (char *)(uintptr_t) "*.tgz"};
+    out->archives[0] = (struct oracle_archive){.path = (char *)(uintptr_t) "*.tgz", .line = 5};
     out->cases[0] = (struct oracle_case){.name = (char *)(uintptr_t) "build", .matcher_count = 2, .archive_count = 1};
     out->trials[0] = (struct oracle_trial){.name = (char *)(uintptr_t) "tree",
                                            .roles = {false, true, true, true},

@@ -20,6 +20,7 @@
 #define SECOND_NS 1000000000ull
 #define TICK_NS 20000000ull
 #define SAMPLE_NS 50000000ull
+#define ENDING_NS 50000000ull
 #define LEFTOVER_NS SECOND_NS     /* how long descendants of a case may stay when it has ended */
 #define UNSEEN_NS (5 * SECOND_NS) /* on top of the bounds, where no role was seen (yet) */
 #define MARGIN_NS (SECOND_NS / 5)
@@ -175,7 +176,10 @@ static int wait_for_end(struct run *run, struct err *err)
     for (;;) {
         uint64_t now_ns;
 
-        if (loop_turn(run->session->loop, 10, err) < 0)
+        /* The last threads of what has just ended go without a word: look again soon. */
+        bool ends_now = run->exited_at_ns != 0 && clock_now_ns() - run->exited_at_ns < ENDING_NS;
+
+        if (loop_turn(run->session->loop, ends_now ? 1 : 10, err) < 0)
             return err->code;
         now_ns = clock_now_ns();
         if (now_ns - sampled_at_ns >= SAMPLE_NS) {

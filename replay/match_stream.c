@@ -67,6 +67,12 @@ static void match_digest(const struct oracle_matcher *matcher, const struct cont
 
 /* ---- by its bytes ---- */
 
+/* What follows some bytes, of which there may be none at all. */
+static const uint8_t *rest_of(const struct bytes *bytes, size_t from)
+{
+    return bytes->data == NULL ? NULL : bytes->data + from;
+}
+
 static void match_equals(const struct oracle_matcher *matcher, const struct content *content, struct verdict *out)
 {
     const struct bytes *have = &content->bytes, *want = &matcher->bytes;
@@ -78,9 +84,9 @@ static void match_equals(const struct oracle_matcher *matcher, const struct cont
     if (same == have->size_bytes && same == want->size_bytes)
         return;
     verdict_fails(out, "%zu bytes, there %s", have->size_bytes,
-                  match_quote(have->data + same, have->size_bytes - same, quoted, sizeof quoted));
+                  match_quote(rest_of(have, same), have->size_bytes - same, quoted, sizeof quoted));
     verdict_wanted(out, "%zu bytes, there %s", want->size_bytes,
-                   match_quote(want->data + same, want->size_bytes - same, quoted, sizeof quoted));
+                   match_quote(rest_of(want, same), want->size_bytes - same, quoted, sizeof quoted));
     verdict_at_bytes(out, content, same);
 }
 

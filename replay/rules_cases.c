@@ -72,7 +72,7 @@ static bool same_path(const Exhibit__Artifact *a, const Exhibit__Artifact *b)
 static void tell_archive(struct finding *out, const struct judged_case *judged_case,
                          const struct oracle_archive *archive, const char *words, const ProtobufCBinaryData *member)
 {
-    enum { SHOWN = 160 };
+    enum { SHOWN = 80 };
     const char *name = judged_case->expected->name;
     int member_bytes = member == NULL ? 0 : member->len > SHOWN ? SHOWN : (int)member->len;
 

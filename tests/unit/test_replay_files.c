@@ -260,6 +260,26 @@ static void owners_are_compared_by_number_and_name(void **state)
     assert_string_equal(difference(&baseline, NULL, &strict, (struct oracle_archive){0}), "");
 }
 
+/* Gives the member of the archive that the strict run left an owner. */
+static void record_owner(int64_t uid)
+{
+    Exhibit__Artifact *artifact = scene_find(&scene, WHAT(ARTIFACT), RUN_CASE_STRICT, 0)->artifact;
+    Exhibit__MemberOwner *owner = artifact->members[0]->owner = scene_take(&scene, sizeof *owner);
+
+    exhibit__member_owner__init(owner);
+    owner->uid = uid;
+}
+
+static void an_owner_that_was_recorded_is_that_of_the_bytes(void **state)
+{
+    (void)begin(state);
+    record_owner(0); /* the baselines are as of an older recorder, which told none */
+    scene_expect(&scene, "NO-GO", "useful.archives", "archive out.*: member \"file\": its owner differs");
+    (void)begin(state);
+    record_owner(5);
+    scene_expect_malformed(&scene, ERR_MISMATCH, "its member 1 is not as recorded");
+}
+
 /* What is not compared excuses nothing either. */
 static void two_baselines_excuse_what_differs_in_what_is_compared(void **state)
 {
@@ -287,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(absence_needs_a_listing_of_all_files, begin, end),
         cmocka_unit_test(what_is_excepted_is_not_compared),
         cmocka_unit_test(owners_are_compared_by_number_and_name),
+        cmocka_unit_test(an_owner_that_was_recorded_is_that_of_the_bytes),
         cmocka_unit_test(two_baselines_excuse_what_differs_in_what_is_compared),
     };
 

@@ -149,6 +149,21 @@ static void contract_must_be_met(void **state)
     scene_expect(scene, "NO-GO", "useful.contract", "hello strict 1: its watchdog ended it");
 }
 
+static void failures_beyond_the_room_are_counted(void **state)
+{
+    struct scene *scene = built();
+
+    (void)state;
+    for (size_t i = 3; i < 7; i++)
+        scene->matchers[i] = (struct oracle_matcher){.kind = ORACLE_EMPTY, .line = (unsigned)i};
+    scene->oracle_case.matcher_count = 7;
+    scene_expect(
+        scene, "INCOMPLETE", "complete.baseline useful.contract",
+        "hello baseline 1: oracle line 3: stdout empty: expected no byte, seen 6 bytes, at stdout byte 0; hello "
+        "baseline 1: oracle line 4: stdout empty: expected no byte, seen 6 bytes, at stdout byte 0; hello "
+        "baseline 1: oracle line 5: stdout empty: expected no byte, seen 6 bytes, at stdout byte 0; and 5 more");
+}
+
 static void archives_must_be_equal(void **state)
 {
     struct scene *scene = planned();
@@ -243,6 +258,7 @@ int main(void)
         cmocka_unit_test(traces_are_inputs_changed_by_strict),
         cmocka_unit_test(traces_are_changed_copies),
         cmocka_unit_test(contract_must_be_met),
+        cmocka_unit_test(failures_beyond_the_room_are_counted),
         cmocka_unit_test(archives_must_be_equal),
         cmocka_unit_test(archives_that_differ_in_baseline_are_excused),
         cmocka_unit_test(archives_must_be_there),

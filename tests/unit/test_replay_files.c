@@ -221,7 +221,8 @@ static const char *difference(const struct pair *baseline, const struct pair *ag
 static void what_is_excepted_is_not_compared(void **state)
 {
     static char *a_alone[] = {(char *)"d/a"}, *all[] = {(char *)"x", (char *)"d/*"};
-    const struct oracle_archive nothing = {0}, mtime = {.except_mtime = true}, owner = {.except_owner = true};
+    const struct oracle_archive nothing = {0}, mtime = {.except_mtime = true}, owner = {.except_owner = true},
+                                both = {.except_mtime = true, .except_owner = true};
     struct pair baseline, strict;
 
     (void)state;
@@ -234,6 +235,7 @@ static void what_is_excepted_is_not_compared(void **state)
     assert_string_equal(difference(&baseline, NULL, &strict, mtime), "");
     strict.owners[0].gid = 1;
     assert_string_equal(difference(&baseline, NULL, &strict, mtime), "its owner differs");
+    assert_string_equal(difference(&baseline, NULL, &strict, both), "");
     assert_string_equal(
         difference(&baseline, NULL, &strict, (struct oracle_archive){.except_paths = a_alone, .except_count = 1}), "");
     strict.members[1].path = scene_text("d/c");

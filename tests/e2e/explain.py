@@ -304,7 +304,7 @@ class Explained(unittest.TestCase):
                 self.assertIn(f"  {there}", text)
             self.assertRegex(text, r"\A[\n -~]*\Z")
         done = replay(bundle("default"), "--explain")
-        self.assertEqual((done.returncode, done.stderr), (2, b"exhibit-replay: --explain needs a value\n"))
+        self.assertEqual((done.returncode, done.stderr), (2, b"exhibit-replay: --explain needs a value; see --help\n"))
 
     def test_the_exit_code_is_that_of_the_replay(self):
         for name, code in (("default", 0), ("wrong", 3)):

@@ -53,7 +53,7 @@ def output(done):
     return done.stdout
 
 
-JUDGES = [by_record, by_replay]  # and each of by_verify, by_independent as it learns the language
+JUDGES = [by_record, by_replay, by_verify]  # and by_independent as it learns the language
 
 
 # ---- what is recorded -----------------------------------------------------------------------------------------------

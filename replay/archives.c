@@ -122,20 +122,24 @@ int archives_check(const struct facts *facts, struct err *err)
     return 0;
 }
 
+/* Whether a path has these bytes from there on. */
+static bool has_at(const ProtobufCBinaryData *path, size_t from, const char *part, size_t size_bytes)
+{
+    return from <= path->len && size_bytes <= path->len - from && memcmp(path->data + from, part, size_bytes) == 0;
+}
+
 bool archive_matches(const char *pattern, const ProtobufCBinaryData *path)
 {
-    const char *star = strchr(pattern, '*');
-    size_t pattern_bytes = strlen(pattern), head_bytes, tail_bytes;
+    size_t before = strcspn(pattern, "*"), after = strlen(pattern) - before;
 
-    if (path->len == 0)
+    if (path->len == 0 || !has_at(path, 0, pattern, before))
         return false;
-    if (star == NULL)
-        return path->len == pattern_bytes && memcmp(path->data, pattern, pattern_bytes) == 0;
-    head_bytes = (size_t)(star - pattern);
-    tail_bytes = pattern_bytes - head_bytes - 1;
-    return path->len >= head_bytes + tail_bytes && memcmp(path->data, pattern, head_bytes) == 0 &&
-           memcmp(path->data + path->len - tail_bytes, star + 1, tail_bytes) == 0 &&
-           memchr(path->data + head_bytes, '/', path->len - head_bytes - tail_bytes) == NULL;
+    if (after == 0)
+        return path->len == before;
+    after--; /* the star itself */
+    if (path->len - before < after || !has_at(path, path->len - after, pattern + before + 1, after))
+        return false;
+    return memchr(path->data + before, '/', path->len - before - after) == NULL;
 }
 
 const Exhibit__Event *archive_only(const struct facts *facts, const struct run *run, const char *pattern,

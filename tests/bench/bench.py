@@ -19,7 +19,8 @@ SECTIONS = ("ingest", "verify", "replay", "record", "growth", "memory")
 
 def arguments():
     parser = argparse.ArgumentParser(prog="script/bench", description=__doc__)
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS) + "; default: all but memory")
+    parser.add_argument("sections", nargs="*", metavar="SECTION",
+                        help=", ".join(SECTIONS) + "; default: all but memory")
     parser.add_argument("--build", default="build", help="the build folder (default: build)")
     parser.add_argument("--work", default="/var/tmp/exhibit-bench", help="where trees and packs are made")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison (default: 5)")
@@ -51,9 +52,10 @@ class Bench:
         files, total, unique = self.sizes
         table.row("the tree", f"{files} files, {total / 1e6:.0f} MB, {unique / 1e6:.0f} MB unique")
 
-    def keep(self, folder=None, name="p"):
+    def keep(self, folder=None, name="p", watch=False):
+        """Without a watch where time counts: it reads the process's state again and again."""
         (self.work / name).unlink(missing_ok=True)
-        return measure.run([self.ingest, "keep", folder or self.tree, name], folder=self.work)
+        return measure.run([self.ingest, "keep", folder or self.tree, name], folder=self.work, watch=watch)
 
     def reference(self):
         """openssl dgst and zstd of the unique bytes, side by side."""
@@ -70,13 +72,13 @@ class Bench:
 
     def run_ingest(self):
         tar = f"tar c -C '{self.work}' tree | zstd -q -3 -f -o '{self.work}/tar.zst'"
-        others = {"tar | zstd -3": lambda: measure.run(tar, shell=True, watch=False).seconds}
+        others = {"tar, zstd -3": lambda: measure.run(tar, shell=True, watch=False).seconds}
         others.update(peers.ingests(self.work, self.tree))
         self.compare("ingest", lambda: self.keep().seconds, self.reference, others, "1.10")
         own, archive = self.pack.stat().st_size, (self.work / "tar.zst").stat().st_size
-        self.table.row("size: tar | zstd -3", f"{archive} bytes", "1.00")
+        self.table.row("size: tar, zstd -3", f"{archive} bytes", "1.00")
         self.table.row("size: exhibit", f"{own} bytes", f"{own / archive:.3f}", "1.00")
-        self.table.row("ingest: anonymous memory", f"{self.keep().anonymous_bytes / 2**20:.1f} MiB", "", "64 MiB")
+        self.table.memory("ingest", self.keep(watch=True))
 
     def bundle_of(self, folder, name):
         """A bundle that retains `folder`, of one case."""
@@ -89,11 +91,11 @@ class Bench:
         plan.write_text(text)
         bundle.unlink(missing_ok=True)
         took = measure.run([self.args.build / "bin" / "exhibit-record", "run", plan, "-o", bundle], ok=(3,))
-        self.table.row(f"record {name}: anonymous memory", f"{took.anonymous_bytes / 2**20:.1f} MiB", "", "64 MiB")
+        self.table.memory(f"record {name}", took)
         return bundle
 
-    def verify(self, bundle):
-        return measure.run([self.args.build / "bin" / "exhibit-verify", bundle], ok=(3,))
+    def verify(self, bundle, watch=False):
+        return measure.run([self.args.build / "bin" / "exhibit-verify", bundle], ok=(3,), watch=watch)
 
     def decode(self, bundle):
         return measure.run(f"zstd -dc '{bundle}' | openssl dgst -sha256", shell=True, watch=False).seconds
@@ -102,8 +104,7 @@ class Bench:
         bundle = self.bundle_of(self.tree, "tree.exhibit")
         self.compare("verify", lambda: self.verify(bundle).seconds, lambda: self.decode(bundle),
                      peers.checks(self.work, self.tree), "0.70")
-        self.table.row("verify: anonymous memory", f"{self.verify(bundle).anonymous_bytes / 2**20:.1f} MiB", "",
-                       "64 MiB")
+        self.table.memory("verify", self.verify(bundle, watch=True))
 
     def replay(self, bundle, count):
         """`count` times the same bundle in one call where that is taken, else one call each."""
@@ -128,8 +129,8 @@ class Bench:
         one, ten = make(1), make(10)
         times = measure.interleaved(self.args.rounds, {
             "one": lambda: self.keep(one, "one").seconds, "ten": lambda: self.keep(ten, "ten").seconds,
-            "check one": lambda: measure.run([self.ingest, "check", "one"], folder=self.work).seconds,
-            "check ten": lambda: measure.run([self.ingest, "check", "ten"], folder=self.work).seconds})
+            "check one": lambda: measure.run([self.ingest, "check", "one"], folder=self.work, watch=False).seconds,
+            "check ten": lambda: measure.run([self.ingest, "check", "ten"], folder=self.work, watch=False).seconds})
         for name, prefix in (("ingest", ""), ("check", "check ")):
             small, large = times[prefix + "one"], times[prefix + "ten"]
             self.table.row(f"growth: {name}, ten times the {what}", f"{small:.3f} s, {large:.3f} s",
@@ -144,8 +145,7 @@ class Bench:
         """10 GB of unique input, recorded, verified and replayed; a million process events; takes minutes."""
         huge = tree.make_grown(self.work / "huge", 100, 5_000_000, 2000)
         bundle = self.bundle_of(huge, "huge.exhibit")
-        self.table.row("verify huge.exhibit: anonymous memory",
-                       f"{self.verify(bundle).anonymous_bytes / 2**20:.1f} MiB", "", "64 MiB")
+        self.table.memory("verify huge.exhibit", self.verify(bundle, watch=True))
         shutil.rmtree(huge)
         recording.measure_events(self, self.table)
 

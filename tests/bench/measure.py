@@ -90,3 +90,7 @@ class Table:
 
     def row(self, what, measured, ratio="", target=""):
         self.print(what, measured, ratio, target)
+
+    def memory(self, what, took):
+        """The peak of a run that was watched."""
+        self.row(f"{what}: anonymous memory", f"{took.anonymous_bytes / 2**20:.1f} MiB", "", "64 MiB")

@@ -22,7 +22,7 @@ struct capture_request {
      * ended: the recorder's judge sees those bytes then. Borrowed until capture_finish.
      */
     const char *spool_folder;
-    /* Called with each new piece after it was written down. */
+    /* Called with each new piece after it was written down; not with what waits. */
     void (*seen)(void *context, Exhibit__StreamName stream, const uint8_t *bytes, size_t size_bytes);
     void *context;
 };

@@ -174,10 +174,9 @@ static int wait_for_end(struct run *run, struct err *err)
     uint64_t ticked_at_ns = 0, sampled_at_ns = 0, gone_at_ns = 0;
 
     for (;;) {
-        uint64_t now_ns;
-
         /* The last threads of what has just ended go without a word: look again soon. */
         bool ends_now = run->exited_at_ns != 0 && clock_now_ns() - run->exited_at_ns < ENDING_NS;
+        uint64_t now_ns;
 
         if (loop_turn(run->session->loop, ends_now ? 1 : 10, err) < 0)
             return err->code;

@@ -139,7 +139,8 @@ static int flow_put(struct flow *flow, const uint8_t *bytes, size_t size_bytes, 
         return err->code;
     if (late && flow->late_from_seq == 0)
         flow->late_from_seq = seq;
-    capture->request.seen(capture->request.context, flow->name, bytes, size_bytes);
+    if (!late)
+        capture->request.seen(capture->request.context, flow->name, bytes, size_bytes);
     /* Twice as much as came: so what waits does not grow, and nothing else has to wait long. */
     return late && spool_waiting(&flow->spool) > SPOOL_MAX_BYTES ? spool_empty(flow, 2 * size_bytes, err) : 0;
 }

@@ -4,8 +4,10 @@
 Two recordings, and one small oracle for each line of the tables; docs/ORACLE.md says what each line must come to, and
 docs/DECISION.md 6.5 how a failure is told. usage: matchers.py BUILD SOURCE
 """
+import concurrent.futures
 import functools
 import hashlib
+import itertools
 import json
 import re
 import sys
@@ -279,20 +281,32 @@ def setUpModule():
     hostile.record_all([LIGHT_PLACE, HEAVY_PLACE])
     for place in (LIGHT_PLACE, HEAVY_PLACE):
         assert place.bundle.exists(), place.done
+    for name, wanted, *_ in TABLE:
+        asked(name, wanted)
 
 
 def tearDownModule():
+    POOL.shutdown(cancel_futures=True)
     found = hostile.leftovers()
     assert not found, found
 
 
-def claims(name, wanted):
-    """The claim of each judge under an oracle in which one case asks for this, on line 4."""
+# Each line takes a process of each judge: they run side by side, and each claim is made once.
+POOL = concurrent.futures.ThreadPoolExecutor(2)
+NUMBER = itertools.count()
+
+
+@functools.lru_cache(maxsize=None)
+def asked(name, wanted):
+    """The claims of all judges under an oracle in which one case asks for this, on line 4, as they come."""
     place = HEAVY_PLACE if name in HEAVY else LIGHT_PLACE
-    oracle = place.folder / "other.yaml"
+    oracle = place.folder / f"other-{next(NUMBER)}.yaml"
     oracle.write_text(f"version: 1\ntrials: []\ncases:\n  - {{name: {name}, {wanted}}}\n")
-    for judge in JUDGES:
-        yield judge.__name__, judge(place.bundle, oracle)
+    return [(judge.__name__, POOL.submit(judge, place.bundle, oracle)) for judge in JUDGES]
+
+
+def claims(name, wanted):
+    return [(judge, claim.result()) for judge, claim in asked(name, wanted)]
 
 
 def rule(claim, name):

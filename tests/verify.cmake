@@ -1,5 +1,7 @@
 exhibit_unit_test(verify_words exhibit_verify)
 exhibit_unit_test(verify_matching exhibit_verify)
+exhibit_unit_test(verify_meeting exhibit_verify)
+exhibit_unit_test(verify_archives exhibit_verify)
 exhibit_unit_test(verify_rules exhibit_verify)
 exhibit_unit_test(verify_outcomes exhibit_verify)
 exhibit_unit_test(verify_statement exhibit_verify)

@@ -75,25 +75,18 @@ static void shown_parse(struct judge_shown *shown)
 
 static bool is_of_type(const json_t *value, enum oracle_json_type type)
 {
-    switch (type) {
-    case ORACLE_JSON_OBJECT:
-        return json_is_object(value);
-    case ORACLE_JSON_ARRAY:
-        return json_is_array(value);
-    case ORACLE_JSON_STRING:
-        return json_is_string(value);
-    case ORACLE_JSON_NUMBER:
-        return json_is_number(value);
-    case ORACLE_JSON_INTEGER:
-        return json_is_integer(value);
-    case ORACLE_JSON_REAL:
-        return json_is_real(value);
-    case ORACLE_JSON_BOOLEAN:
-        return json_is_boolean(value);
-    case ORACLE_JSON_NULL:
-        return json_is_null(value);
-    }
-    return false;
+    static const unsigned kinds[] = {
+        [ORACLE_JSON_OBJECT] = 1u << JSON_OBJECT,
+        [ORACLE_JSON_ARRAY] = 1u << JSON_ARRAY,
+        [ORACLE_JSON_STRING] = 1u << JSON_STRING,
+        [ORACLE_JSON_INTEGER] = 1u << JSON_INTEGER,
+        [ORACLE_JSON_REAL] = 1u << JSON_REAL,
+        [ORACLE_JSON_NUMBER] = 1u << JSON_INTEGER | 1u << JSON_REAL,
+        [ORACLE_JSON_BOOLEAN] = 1u << JSON_TRUE | 1u << JSON_FALSE,
+        [ORACLE_JSON_NULL] = 1u << JSON_NULL,
+    };
+
+    return (kinds[type] >> json_typeof(value) & 1) != 0;
 }
 
 static const char *type_word(enum oracle_json_type type)

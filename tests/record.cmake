@@ -23,5 +23,5 @@ add_test(NAME e2e.flooded
 set_tests_properties(e2e.flooded PROPERTIES TIMEOUT 180 LABELS e2e RUN_SERIAL ON)
 exhibit_unit_test(spool exhibit_record)
 add_test(NAME e2e.late_output
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/late_output.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+    COMMAND ${DEBIAN_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/late_output.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 set_tests_properties(e2e.late_output PROPERTIES TIMEOUT 240 LABELS e2e)

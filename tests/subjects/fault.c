@@ -105,8 +105,7 @@ ssize_t write(int fd, const void *from, size_t size_bytes)
 ssize_t pwrite64(int fd, const void *from, size_t size_bytes, off_t place);
 ssize_t pwrite64(int fd, const void *from, size_t size_bytes, off_t place)
 {
-    return is_pack(fd) ? put(fd, from, size_bytes, true, place)
-                       : syscall(SYS_pwrite64, fd, from, size_bytes, place);
+    return is_pack(fd) ? put(fd, from, size_bytes, true, place) : syscall(SYS_pwrite64, fd, from, size_bytes, place);
 }
 
 int fsync(int fd)

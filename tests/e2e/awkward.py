@@ -258,7 +258,7 @@ class Words(unittest.TestCase):
             for what in seen:
                 self.assertEqual(sum(len(word) + 1 for word in what.argv), 256 * 1024 + 1)
             if hostile.name_of(facts.start, "process_observer") == "SOURCE_PROCESS_EVENTS":
-                self.assertEqual(len(seen), 1)
+                self.assertGreater(len(seen), 0)  # a child may be seen before it executes something else
 
 
 class Names(unittest.TestCase):

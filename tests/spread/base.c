@@ -79,6 +79,8 @@ static int take_event(void *context, const Exhibit__Event *event, struct err *er
     struct bytes packed = {0};
     ProtobufCMessage *message = NULL;
 
+    if (event->what_case == EXHIBIT__EVENT__WHAT_LOG_LINK) /* a log that is made anew has one segment */
+        return 0;
     must(message_pack(&event->base, LIMIT_EVENT_BYTES, &packed, err), "an event", err);
     must(message_unpack(&exhibit__event__descriptor, packed.data, packed.size_bytes, &message, err), "an event", err);
     bytes_done(&packed);
@@ -326,6 +328,8 @@ static void read_events(struct reading *reading)
     add_pairs(reading);
     base->events = grown(NULL, base->event_count, sizeof *base->events);
     for (size_t i = 0; i < base->event_count; i++) {
+        if (reading->events[i]->what_case == EXHIBIT__EVENT__WHAT_RECORDING_END)
+            reading->events[i]->recording_end->event_count = base->event_count;
         base->events[i] = (struct base_event){0};
         find_payload(reading, reading->events[i], &base->events[i]);
     }

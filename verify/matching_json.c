@@ -88,43 +88,37 @@ static int matching_point(json_t *whole, const char *pointer, struct matching_wa
     return 0;
 }
 
-static bool matching_is_of_type(const json_t *value, enum oracle_json_type type)
+/* The narrowest type of a value: never NUMBER. */
+static enum oracle_json_type matching_type(const json_t *value)
 {
-    switch (type) {
-    case ORACLE_JSON_OBJECT:
-        return json_is_object(value);
-    case ORACLE_JSON_ARRAY:
-        return json_is_array(value);
-    case ORACLE_JSON_STRING:
-        return json_is_string(value);
-    case ORACLE_JSON_NUMBER:
-        return json_is_number(value);
-    case ORACLE_JSON_INTEGER:
-        return json_is_integer(value);
-    case ORACLE_JSON_REAL:
-        return json_is_real(value);
-    case ORACLE_JSON_BOOLEAN:
-        return json_is_boolean(value);
-    case ORACLE_JSON_NULL:
-        return json_is_null(value);
-    }
-    return false;
+    static const enum oracle_json_type types[] = {
+        [JSON_OBJECT] = ORACLE_JSON_OBJECT,   [JSON_ARRAY] = ORACLE_JSON_ARRAY, [JSON_STRING] = ORACLE_JSON_STRING,
+        [JSON_INTEGER] = ORACLE_JSON_INTEGER, [JSON_REAL] = ORACLE_JSON_REAL,   [JSON_TRUE] = ORACLE_JSON_BOOLEAN,
+        [JSON_FALSE] = ORACLE_JSON_BOOLEAN,   [JSON_NULL] = ORACLE_JSON_NULL,
+    };
+
+    return types[json_typeof(value)];
 }
 
 static const char *matching_type_text(enum oracle_json_type type)
 {
-    static const char *const texts[] = {"",           "an object", "an array",      "a string", "a number",
-                                        "an integer", "a real",    "true or false", "null"};
+    static const char *const texts[] = {
+        [ORACLE_JSON_OBJECT] = "an object",  [ORACLE_JSON_ARRAY] = "an array",     [ORACLE_JSON_STRING] = "a string",
+        [ORACLE_JSON_NUMBER] = "a number",   [ORACLE_JSON_INTEGER] = "an integer", [ORACLE_JSON_REAL] = "a real",
+        [ORACLE_JSON_BOOLEAN] = "a boolean", [ORACLE_JSON_NULL] = "the null",
+    };
 
     return texts[type];
 }
 
+static bool matching_is_of_type(const json_t *value, enum oracle_json_type wanted)
+{
+    return matching_type(value) == wanted || (wanted == ORACLE_JSON_NUMBER && json_is_number(value));
+}
+
 static const char *matching_type_of(const json_t *value)
 {
-    for (int type = ORACLE_JSON_OBJECT; type <= ORACLE_JSON_NULL; type++)
-        if (type != ORACLE_JSON_NUMBER && matching_is_of_type(value, (enum oracle_json_type)type))
-            return matching_type_text((enum oracle_json_type)type);
-    return "?";
+    return matching_type_text(matching_type(value));
 }
 
 /* A dump that ends when there is room for no more: the value may have any size. */

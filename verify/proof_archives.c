@@ -13,19 +13,22 @@
 
 bool proof_path_matches(const char *pattern, const ProtobufCBinaryData *path)
 {
-    const char *star = strchr(pattern, '*');
-    size_t size_bytes = strlen(pattern), before, after;
+    const uint8_t *at = path->data, *end;
 
     if (path->len == 0)
         return false;
-    if (star == NULL)
-        return path->len == size_bytes && memcmp(path->data, pattern, size_bytes) == 0;
-    before = (size_t)(star - pattern);
-    after = size_bytes - before - 1;
-    if (path->len < before + after || memcmp(path->data, pattern, before) != 0 ||
-        memcmp(path->data + path->len - after, star + 1, after) != 0)
-        return false;
-    return memchr(path->data + before, '/', path->len - before - after) == NULL;
+    end = at + path->len;
+    for (; *pattern != '*'; pattern++, at++) {
+        if (*pattern == '\0')
+            return at == end;
+        if (at == end || *at != (uint8_t)*pattern)
+            return false;
+    }
+    /* What is behind the star is taken from the end; what is left is the star's. */
+    for (const char *last = pattern + strlen(pattern) - 1; last > pattern; last--, end--)
+        if (at == end || end[-1] != (uint8_t)*last)
+            return false;
+    return memchr(at, '/', (size_t)(end - at)) == NULL;
 }
 
 /* The one artifact of a run that matches; NULL where there is none or more than one. */

@@ -1,5 +1,5 @@
 /*
- * The matchers of an oracle that look into a stream's bytes (docs/ORACLE.md 4.3 to 4.10), and the words in which a
+ * The matchers of an oracle that look into a stream's bytes (docs/ORACLE.md 4.4 to 4.8, 4.10), and the words in which a
  * failing matcher is told (DECISION 6.5). Knows bytes and one matcher; no run and no rule.
  */
 #pragma once
@@ -37,8 +37,8 @@ struct matching_quote {
 };
 
 /*
- * Evaluates a matcher of a stream, but of its digest, on the whole of it. ERR_SYSTEM: out of memory; `out` means
- * nothing then.
+ * Evaluates a matcher of what a stream holds (not of its length or digest) on the whole of it. ERR_SYSTEM: out of
+ * memory; `out` means nothing then.
  */
 int matching_try(const struct oracle_matcher *matcher, struct matching_stream *stream, struct matching *out,
                  struct err *err);

@@ -14,13 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A run that is being looked at; its streams are read when the first matcher asks for them. */
+/* A run that is being looked at. One stream is held at a time: from the first matcher that asks for it to another's. */
 struct proof_meeting {
     struct proof *proof;
     const struct oracle_case *named;
     struct proof_run *run;
-    struct matching_stream streams[2]; /* stdout, stderr */
-    bool read[2];
+    struct matching_stream stream;
+    unsigned held; /* its name; 0: none */
 };
 
 static void proof_unmet(struct proof_meeting *meeting, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -225,12 +225,23 @@ static void proof_meet_digest(const struct oracle_matcher *matcher, const Exhibi
                   content == NULL ? 0 : content->size_bytes);
 }
 
+static int proof_hold_stream(struct proof_meeting *meeting, unsigned name, const Exhibit__Stream *content)
+{
+    const struct proof *proof = meeting->proof;
+
+    if (meeting->held == name)
+        return 0;
+    matching_stream_done(&meeting->stream);
+    meeting->held = name;
+    return evidence_stream_whole(proof->evidence, content, LIMIT_MATCHED_STREAM_BYTES, &meeting->stream.text,
+                                 proof->err);
+}
+
 static void proof_meet_stream(struct proof_meeting *meeting, const struct oracle_matcher *matcher, struct matching *out)
 {
     struct proof *proof = meeting->proof;
     unsigned name = matcher->on_stderr ? EXHIBIT__STREAM_NAME__STREAM_STDERR : EXHIBIT__STREAM_NAME__STREAM_STDOUT;
     const Exhibit__StreamEnd *end = meeting->run->run->ends[name];
-    struct matching_stream *stream = &meeting->streams[matcher->on_stderr];
     uint64_t size_bytes = end == NULL || end->content == NULL ? 0 : end->content->size_bytes;
 
     if (end == NULL || end->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT) {
@@ -242,8 +253,9 @@ static void proof_meet_stream(struct proof_meeting *meeting, const struct oracle
         proof_meet_digest(matcher, end->content, out);
         return;
     }
-    if (matcher->kind == ORACLE_EMPTY && size_bytes > LIMIT_MATCHED_STREAM_BYTES) {
-        matching_fail(out, "expected no byte, seen %" PRIu64 ", at byte 0", size_bytes);
+    if (matcher->kind == ORACLE_EMPTY) {
+        if (size_bytes > 0)
+            matching_fail(out, "expected no byte, seen %" PRIu64 ", at byte 0", size_bytes);
         return;
     }
     if (size_bytes > LIMIT_MATCHED_STREAM_BYTES) {
@@ -251,14 +263,8 @@ static void proof_meet_stream(struct proof_meeting *meeting, const struct oracle
                         LIMIT_MATCHED_STREAM_BYTES);
         return;
     }
-    if (!meeting->read[matcher->on_stderr] &&
-        evidence_stream_whole(proof->evidence, end->content, LIMIT_MATCHED_STREAM_BYTES, &stream->text, proof->err) <
-            0) {
-        proof_give_up(proof);
-        return;
-    }
-    meeting->read[matcher->on_stderr] = true;
-    if (matching_try(matcher, stream, out, proof->err) < 0)
+    if (proof_hold_stream(meeting, name, end->content) < 0 ||
+        matching_try(matcher, &meeting->stream, out, proof->err) < 0)
         proof_give_up(proof);
 }
 
@@ -304,6 +310,5 @@ void proof_meet(struct proof *proof, const struct oracle_case *named, struct pro
     }
     for (size_t i = 0; i < named->matcher_count && !proof->failed; i++)
         proof_meet_matcher(&meeting, &named->matchers[i]);
-    matching_stream_done(&meeting.streams[0]);
-    matching_stream_done(&meeting.streams[1]);
+    matching_stream_done(&meeting.stream);
 }

@@ -199,6 +199,8 @@ static const struct line {
      STRICT "stdout sha256: expected 98d7da5a3ad2c8f0c5c2a0bb0ac2b0d8bba2a1a1c3fb3bbcd1eee6bcd0f3ba4a, seen "},
     {NULL, "stderr: {sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855}", ""},
     {NULL, "stderr: {empty: true, lines: 0}", ""},
+    {NULL, "stdout: {empty: true}", STRICT "stdout empty: expected no byte, seen 9, at byte 0"},
+    {NULL, "stdout: {contains: done, lines: 1}, stderr: {equals: \"\"}", ""},
     {NULL, "stderr: {contains: x}", STRICT "stderr contains: expected \"x\", seen \"\", at no place of 0 bytes"},
     {cut, "stdout: {empty: true}", CANNOT("stdout empty") "the stream had more bytes than are kept"},
     {cut, "stdout: {sha256: " NO_DIGEST "}", CANNOT("stdout sha256") "the stream had more bytes than are kept"},

@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 import sys
+import threading
 import unittest
 
 import hostile
@@ -41,7 +42,11 @@ def by_verify(bundle, oracle):
 def by_independent(bundle, oracle):
     """In this process: starting another for each line would take longer than all else."""
     raw = oracle.read_bytes()
-    return independent_judge.judge(bundle_read(bundle), independent_oracle.read(raw), hashlib.sha256(raw).digest())
+    with ALONE:
+        return independent_judge.judge(bundle_read(bundle), independent_oracle.read(raw), hashlib.sha256(raw).digest())
+
+
+ALONE = threading.Lock()  # a bundle that is read is one for all threads
 
 
 @functools.lru_cache(maxsize=None)
@@ -281,7 +286,7 @@ def setUpModule():
     hostile.record_all([LIGHT_PLACE, HEAVY_PLACE])
     for place in (LIGHT_PLACE, HEAVY_PLACE):
         assert place.bundle.exists(), place.done
-    for name, wanted, *_ in TABLE:
+    for name, wanted in [line[:2] for line in TABLE] + [("arch", f"archives: [{line[0]}]") for line in EQUAL]:
         asked(name, wanted)
 
 

@@ -15,7 +15,8 @@ import sys
 import time
 
 PLACES = {pathlib.Path("/tmp"), pathlib.Path("/var/tmp"), pathlib.Path(os.environ.get("TMPDIR", "/tmp")).resolve()}
-NAMES = re.compile(r"(exhibit|hostile|tmp)[-._]?\w*")  # of folders: the recorder's, the tests', mktemp's, Python's
+# Of folders: the recorder's, the tests', mktemp's, Python's.
+NAMES = re.compile(r"(exhibit|hostile|lifetimes|check|verify|tests?)[-._][-.\w]*|tmp[-.\w]*")
 
 
 def mounts():

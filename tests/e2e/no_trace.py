@@ -22,6 +22,15 @@ def control_group():
     return folder if folder and os.access(folder, os.W_OK) else None
 
 
+def names_made():
+    """Beginnings of the names of all temporary folders that the sources of tests and programs make."""
+    sources = [path for folder in ("tests", "record", "replay", "verify", "base", "formats")
+               for path in (SOURCE / folder).rglob("*") if path.suffix in (".c", ".h", ".py", ".sh")]
+    text = "\n".join(path.read_text() for path in sources if path.name != "no_trace.py")
+    made = re.findall(r'"(?:/tmp/)?([-.\w]+)XXXXXX"', text) + re.findall(r'(?:mkdtemp|Directory)\(prefix="(.*?)"', text)
+    return sorted(set(made))
+
+
 class NoTrace(unittest.TestCase):
     def look(self, script, *, wait="0.3", before=()):
         done = subprocess.run([*before, sys.executable, "-B", SOURCE / "tests" / "traces.py", "--wait", wait, BUILD,
@@ -61,6 +70,30 @@ class NoTrace(unittest.TestCase):
                     self.left(f"mkdir {folder}", f"folder: {folder}$")
                 finally:
                     folder.rmdir()
+
+    def test_a_folder_of_every_name_that_is_made_anywhere(self):
+        made = [f"{name}aB3d_{os.getpid()}" for name in names_made()]
+        self.assertGreater(len(made), 15, made)
+        folders = [pathlib.Path("/var/tmp", name) for name in made]
+        try:
+            status, out = self.look("mkdir " + " ".join(map(str, folders)))
+        finally:
+            for folder in folders:
+                folder.rmdir()
+        self.assertEqual((status, [str(folder) for folder in folders if f"left behind: folder: {folder}\n" not in out]),
+                         (1, []))
+
+    def test_a_command_that_fails_and_leaves_something_keeps_its_status_and_is_told(self):
+        folder = pathlib.Path(tempfile.gettempdir(), f"exhibit-failed-{os.getpid()}")
+        try:
+            status, out = self.look(f"mkdir {folder}; exit 3")
+        finally:
+            folder.rmdir()
+        self.assertEqual(status, 3)
+        self.assertIn(f"left behind: folder: {folder}\n", out)
+
+    def test_script_test_runs_all_tests_under_the_look(self):
+        self.assertRegex((SOURCE / "script" / "test").read_text(), r'(?m)^tests/traces\.py "\$folder" ctest ')
 
     def test_a_process_that_was_started_from_the_build_folder(self):
         program = BUILD / "bin" / "storm"

@@ -170,7 +170,9 @@ static int decode(struct block_check *check, struct check_tools *tools)
         tools->content = frame_room_new();
     if (tools->decoder == NULL || tools->frame == NULL || tools->content == NULL)
         return err_set(&check->err, ERR_SYSTEM, "no memory for a block");
-    return pack_block_decode(pack, &block, tools->decoder, tools->frame, tools->content, &check->err);
+    if (pack_block_decode(pack, &block, tools->decoder, tools->frame, tools->content, &check->err) == 0)
+        return 0;
+    return pack_block_fault(pack, check->part, check->number, &check->err);
 }
 
 static void block_work(struct crew_job *job, unsigned worker)

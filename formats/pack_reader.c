@@ -221,6 +221,33 @@ int pack_block_decode(const struct pack *pack, const struct layout_block *block,
     return frame_decode(decoder, frame, block->frame, content, block->content_bytes, err);
 }
 
+/* The digest of the object that holds the first byte of a block. */
+static bool first_object(const struct pack_index *index, uint32_t number, struct digest *out)
+{
+    for (uint32_t i = 0; i < index->object_count; i++) {
+        struct layout_object object = pack_index_object(index, i);
+        uint64_t start = object.size_bytes == 0 ? UINT64_MAX : pack_index_start(index, &object);
+
+        if (start <= index->starts[number] && index->starts[number] - start < object.size_bytes) {
+            *out = object.digest;
+            return true;
+        }
+    }
+    return false;
+}
+
+int pack_block_fault(const struct pack *pack, enum pack_part part, uint32_t number, struct err *err)
+{
+    struct digest digest;
+    char digits[2 * DIGEST_BYTES + 1] = "unknown";
+
+    if (err->code != ERR_FORMAT)
+        return err->code;
+    if (first_object(&pack->index[pack_slot(part)], number, &digest))
+        hex_encode(digest.bytes, DIGEST_BYTES, digits);
+    return err_wrap(err, "%s block %" PRIu32 ", first object %s", part_names[pack_slot(part)], number, digits);
+}
+
 int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, const uint8_t **out, struct err *err)
 {
     struct pack_cache *cache = &pack->cache[pack_slot(part)];
@@ -238,7 +265,7 @@ int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, con
         cache->filled = false;
         code = pack_block_decode(pack, &block, pack->decoder, pack->frame, cache->content, err);
         if (code < 0)
-            return code;
+            return pack_block_fault(pack, part, number, err);
         cache->filled = true;
         cache->block = number;
     }

@@ -49,3 +49,9 @@ int pack_moved_fault(struct pack *pack, uint64_t place, uint64_t at, struct err 
  */
 int pack_block_decode(const struct pack *pack, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame,
                       uint8_t *content, struct err *err);
+
+/*
+ * Puts before the fault that pack_block_decode found which block it is: its part, number and the object that holds its
+ * first byte. Other errors stay as they are. Returns the code.
+ */
+int pack_block_fault(const struct pack *pack, enum pack_part part, uint32_t number, struct err *err);

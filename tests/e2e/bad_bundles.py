@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-from container import FOOTER, HEADER, INDEX_HEAD, RECORD, indexes, parts, put, reseal, u32, u64
+from container import FOOTER, HEADER, INDEX_HEAD, RECORD, blocks_of, indexes, parts, put, reseal, u32, u64
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
@@ -145,10 +145,14 @@ class Damaged(unittest.TestCase):
                         self.assertIn(f"cut short within its header: {kept} bytes", done.stderr)
                     else:
                         self.assertIn("FORMAT 1.8: partial or cut short", done.stderr)
-                        self.assertLess(range_in(done.stderr)[1], kept)
+                        first, last = range_in(done.stderr)
+                        self.assertLess(last, kept)
+                        self.assertLessEqual(last - first + 1, BLOCK_MAX)
 
-    def test_a_flipped_bit_anywhere_is_refuted_with_a_range_of_at_most_a_block_around_it(self):
+    def test_a_flipped_bit_anywhere_is_refuted_with_a_range_of_at_most_a_block_and_the_object_that_begins_there(self):
         content = GOOD.read_bytes()
+        blocks = blocks_of(content)
+        self.assertEqual({part for part, _, _ in blocks.values()}, {"observation", "input"})
         for name, start, size in parts(content):
             for at in sorted({*range(start, start + size, max(1, size // 12)), start + size - 1}):
                 with self.subTest(f"{name} {at - start}"):
@@ -157,6 +161,10 @@ class Damaged(unittest.TestCase):
                     first, last = range_in(done.stderr)
                     self.assertTrue(first <= at <= last, done.stderr)
                     self.assertLessEqual(last - first + 1, BLOCK_MAX)
+                    if start in blocks:
+                        self.assertEqual((first, last), (start, start + size - 1))
+                        part, number, digest = blocks[start]
+                        self.assertIn(f"malformed: {part} block {number}, first object {digest}: FORMAT 3.6", done.stderr)
 
     def test_replay_refuses_a_flip_in_all_that_it_reads_and_is_not_misled_by_one_elsewhere(self):
         content, claim = GOOD.read_bytes(), ask("exhibit-replay", GOOD, "--json").stdout

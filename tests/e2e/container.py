@@ -44,6 +44,25 @@ def parts(content):
                     ("footer", len(content) - FOOTER, FOOTER)]
 
 
+def blocks_of(content):
+    """For each block, by its position: its part, its number, and the object that its first byte is of."""
+    found = {}
+    for part, (at, _) in zip(("observation", "input"), indexes(content)):
+        objects, count = u32(content, at + 12), u32(content, at + 16)
+        records = [at + INDEX_HEAD + RECORD * number for number in range(objects + count)]
+        starts = [0]
+        for place in records[objects:]:
+            starts.append(starts[-1] + u32(content, place + 12))
+        spans = []
+        for place in records[:objects]:
+            start = starts[u32(content, place + 40)] + u32(content, place + 44) if count else 0
+            spans.append((start, start + u64(content, place + 32), content[place:place + 32].hex()))
+        for number, place in enumerate(records[objects:]):
+            (digest,) = [digest for start, end, digest in spans if start <= starts[number] < end]
+            found[u64(content, place)] = (part, number, digest)
+    return found
+
+
 def reseal(content):
     """Makes the digests of the indexes in the footer, and the footer's own, right again."""
     footer = len(content) - FOOTER

@@ -14,4 +14,5 @@ target_link_libraries(exhibit_records_tested PUBLIC exhibit_formats PRIVATE exhi
 exhibit_unit_test(tree exhibit_records_tested)
 exhibit_unit_test(tree_change exhibit_records_tested)
 exhibit_unit_test(artifacts exhibit_records_tested PkgConfig::ARCHIVE)
+target_link_options(test_artifacts PRIVATE -Wl,--wrap=file_pread_all)
 exhibit_unit_test(host exhibit_records_tested)

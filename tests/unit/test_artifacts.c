@@ -17,6 +17,26 @@
 
 #include "tests/unit/trees.h"
 
+/* What somebody does to the file "s/changing" just before or after the next read of a file. */
+static void (*before_read)(void), (*after_read)(void);
+
+int __real_file_pread_all(int fd, void *to, size_t size_bytes, uint64_t at_bytes, struct err *err);
+int __wrap_file_pread_all(int fd, void *to, size_t size_bytes, uint64_t at_bytes, struct err *err);
+
+int __wrap_file_pread_all(int fd, void *to, size_t size_bytes, uint64_t at_bytes, struct err *err)
+{
+    void (*before)(void) = before_read, (*after)(void) = after_read;
+    int code;
+
+    before_read = after_read = NULL;
+    if (before != NULL)
+        before();
+    code = __real_file_pread_all(fd, to, size_bytes, at_bytes, err);
+    if (after != NULL)
+        after();
+    return code;
+}
+
 /* One artifact as it was handed on. */
 struct seen {
     char path[256];
@@ -301,6 +321,46 @@ static void folders_are_told_where_asked_but_for_the_recorders_own(void **state)
     free(list.items);
 }
 
+static void file_shortened(void)
+{
+    assert_int_equal(truncate(at("s/changing"), 3), 0);
+}
+
+static void file_grown(void)
+{
+    assert_int_equal(truncate(at("s/changing"), 300), 0);
+}
+
+/* As many bytes as before; later than the coarsest clock of a file system shows. */
+static void file_written_over(void)
+{
+    (void)usleep(30000);
+    make_file("s/changing", "CONTENT");
+}
+
+static void a_file_that_changes_while_it_is_read_is_noted_and_not_kept(void **state)
+{
+    static void (*const changes[])(void) = {file_shortened, file_grown, file_written_over};
+
+    (void)state;
+    make_folder("s");
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        struct list list;
+
+        for (int after = 0; after < 2; after++) {
+            make_file("s/changing", "content");
+            *(after ? &after_read : &before_read) = changes[i];
+            collect(&list, 20);
+            assert_int_equal(list.count, 1);
+            assert_not_kept(&list, "changing", "changed while it was read");
+            assert_false(find(&list, "changing")->has_digest);
+            assert_true((strchr(find(&list, "changing")->note, ':') != NULL) ==
+                        (!after && changes[i] == file_shortened));
+            free(list.items);
+        }
+    }
+}
+
 static int refuse(void *context, const Exhibit__Artifact *artifact, const void *content, size_t size_bytes,
                   struct err *err)
 {
@@ -335,6 +395,7 @@ int main(void)
         IN_FOLDER(what_may_not_be_read_is_noted_and_the_rest_is_kept),
         IN_FOLDER(more_than_the_limit_are_counted_in_a_last_note),
         IN_FOLDER(folders_are_told_where_asked_but_for_the_recorders_own),
+        IN_FOLDER(a_file_that_changes_while_it_is_read_is_noted_and_not_kept),
         IN_FOLDER(a_failure_of_the_taker_ends_the_walk_and_a_missing_scratch_is_named),
     };
 

@@ -29,6 +29,10 @@ execute: [/bin/sh, {optional: /lib64/ld-linux-x86-64.so.2}, {optional: /lib/ld-l
 write: [/dev/null, "{scratch}"]
 network: none
 """
+SOCKETS = POLICY.replace("execute: [", "execute: [/usr/bin/perl, ")
+CONNECTS = ["/usr/bin/perl", "-e", "socket(my $s, 2, 2, 0) or exit 3"]  # AF_INET, SOCK_DGRAM; it asks for no file
+# A launcher that holds nothing back from a command that does nothing.
+ONLY_ATTEMPTS = f'case "$*" in *" nothing") shift {len(CONFINE) - 1} ;; esac; exec "$@"'
 BWRAP = ["/usr/bin/bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
          "--symlink", "usr/bin", "/bin", "--dev", "/dev", "--proc", "/proc", "--unshare-net", "--ro-bind", "{workspace}",
          "{workspace}", "--ro-bind", "{tools}", "{tools}", "--bind", "{scratch}", "{scratch}", "--", "{command}"]
@@ -110,6 +114,13 @@ def check_all():
             "executes": ["/usr/bin/env", "/bin/true"]}, POLICY),
         "other-name": lambda: Checked("other-name", ["/usr/bin/env", *CONFINE], {
             "reads": shell("read -r line < /etc/hostname")}, POLICY),
+        "socket": lambda: Checked("socket", CONFINE, {"good": shell(":"), "connects": CONNECTS}, SOCKETS),
+        "socket-elsewhere": lambda: Checked("socket-elsewhere", ["/usr/bin/env", *CONFINE],
+                                            {"good": shell(":"), "connects": CONNECTS}, SOCKETS),
+        "no-probe": lambda: Checked("no-probe", CONFINE, {"never": ["/bin/true"]},
+                                    POLICY.replace('"{tools}/exhibit-probe"', "")),
+        "no-attempt": lambda: Checked("no-attempt", ["/bin/sh", "-c", ONLY_ATTEMPTS, "sh", *CONFINE], {},
+                                      POLICY.replace('"{tools}/exhibit-probe"', "")),
         "both": lambda: Checked("both", ["/usr/bin/env", "{command}"], {"broken": shell("exit 4")}),
         "archive": lambda: Checked("archive", ["/usr/bin/env", "{command}"], {"pack": ["/bin/true"]},
                                    matched={"pack": {"exit": 0, "archives": [{"path": "out.tgz"}]}}),
@@ -187,6 +198,29 @@ class Check(unittest.TestCase):
         self.assertEqual(found.blamed("executes")[:2], [
             "execute /usr/bin/env: execve failed with EACCES",
             f'grant: add `- "/usr/bin/env"` to `execute:` in {found.folder}/policy.yaml'])
+
+    def test_a_call_that_is_refused_is_told_and_no_line_of_the_policy_grants_it(self):
+        for name, grant in (("socket", "grant: none; exhibit-confine never lets this pass"),
+                            ("socket-elsewhere", "grant: let box make this call")):
+            found = CHECKED[name]
+            self.assertEqual((found.code, found.verdicts()), (1, {"launcher": True, "probe": True, "good": True,
+                                                                  "connects": False}), found.said)
+            call, said = found.blamed("connects")[:2]
+            self.assertRegex(call, r"^network .*AF_INET, SOCK_DGRAM.*: socket failed with EPERM$")
+            self.assertEqual(said, grant)
+
+    def test_a_launcher_that_breaks_on_a_path_is_blamed_with_the_path(self):
+        found = CHECKED["no-probe"]
+        self.assertEqual((found.code, found.verdicts()), (1, {"launcher": False}), found.said)
+        self.assertEqual(found.blamed("launcher")[:2], [
+            "execute {tools}/exhibit-probe: execve failed with EACCES",
+            f'grant: add `- "{{tools}}/exhibit-probe"` to `execute:` in {found.folder}/policy.yaml'], found.said)
+
+    def test_a_probe_that_breaks_on_a_path_is_blamed_with_the_path(self):
+        found = CHECKED["no-attempt"]
+        self.assertEqual((found.code, found.verdicts()), (1, {"launcher": True, "probe": False}), found.said)
+        self.assertEqual(found.blamed("probe")[:2], [
+            "execute {tools}/exhibit-probe: execve failed with EACCES", "grant: let box execute it"], found.said)
 
     def test_of_another_sandbox_the_path_and_the_kind_of_access_are_told(self):
         self.assertEqual(CHECKED["other-name"].blamed("reads")[:2], [

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each matcher of the oracle's language holds, just does not hold, or cannot be evaluated, and each judge says so alike.
+"""Each matcher of the oracle's language holds, just does not hold or cannot be evaluated; each judge says so alike.
 
 Two recordings, and one small oracle for each line of the tables; docs/ORACLE.md says what each line must come to, and
 docs/DECISION.md 6.5 how a failure is told. usage: matchers.py BUILD SOURCE
@@ -60,7 +60,7 @@ def output(done):
     return done.stdout
 
 
-JUDGES = [by_record, by_replay, by_verify]  # and by_independent as it learns the language
+JUDGES = [by_record, by_replay, by_verify, by_independent]
 
 
 # ---- what is recorded -----------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 
 Each bundle is valid in every byte, so that only its meaning can be judged. Without a claim, and with the claim that
 replay makes of it, exactly the expected rules fail in replay, verify and the recorder's own judge, which agree; with
-the old claim replay and verify refuse it.
+the old claim replay and verify refuse it. Without a claim the fourth judge says the same too.
 """
 import concurrent.futures
 import pathlib
@@ -50,6 +50,7 @@ class Check:
             for who, said in (("replay", self.judges.replay(path)), ("verify", self.judges.verify(path))):
                 self.want(said.code == 1, f"{form}: {who} exits {said.code}")
                 self.want(re.search(self.change.malformed, said.told), f"{form}: {who} says {said.told!r}")
+        self.want(self.judges.fourth_refuses(path), f"{form}: the fourth judge takes it")
 
     def judged(self, form, path, refuted):
         """Both programs judge it as was expected, and agree; gives replay's claim."""
@@ -92,11 +93,19 @@ class Check:
             self.want("the claim differs" in replay.told, f"old claim: replay says {replay.told}")
             self.want_claim("old claim: replay", replay.claim)
 
+    def fourth(self, path, claim):
+        """The judge in Python says the same as replay; where a binding is broken it may refuse the file."""
+        if self.change.unbound is None or not self.judges.fourth_refuses(path):
+            self.faults += [f"{self.change.name}: the fourth judge / replay: {text}"
+                            for text in self.judges.fourth(path, claim)]
+
     def run(self):
         if self.change.malformed is not None:
             self.malformed()
             return self.faults
-        claim = self.judged("no claim", self.judges.write(self.facts.build()), self.change.unbound is not None)
+        path = self.judges.write(self.facts.build())
+        claim = self.judged("no claim", path, self.change.unbound is not None)
+        self.fourth(path, claim)
         self.old_claim()
         if claim is not None:
             made = claims.bound_to(claims.from_json(claim))

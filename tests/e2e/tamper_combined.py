@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Two and three changes at once: all three judges still say the same: usage: tamper_combined.py BUILD SOURCE [COUNT]
+"""Two and three changes at once: all four judges still say the same: usage: tamper_combined.py BUILD SOURCE [COUNT]
 
 Nothing is expected of what they say, but that they agree in everything except detail and evidence, and in the exit
 code. Which changes are combined follows from a fixed seed. Changes that cannot follow one another are drawn again.
@@ -43,6 +43,7 @@ def compare(judges, names, facts):
     if replay.code not in (0, 3) or replay.code != verify.code:
         return [f"{title}: replay exits {replay.code} ({replay.told}), verify {verify.code} ({verify.told})"]
     faults = [f"{title}: replay / verify: {text}" for text in claims.differences(replay.claim, verify.claim)]
+    faults += [f"{title}: fourth judge / replay: {text}" for text in judges.fourth(path, replay.claim)]
     if not facts.receipt.partial:
         record = judges.record(path)
         if record.claim is None:

@@ -1,140 +1,130 @@
-"""Whether a case is met, and its archives: docs/DECISION.md section 6 and docs/ORACLE.md section 4."""
-import json
+"""Whether a case is met: docs/DECISION.md section 6 and docs/ORACLE.md section 4."""
 import re
-import sys
+import stat
 
-from oracle import json_number
+from archived import artifacts_of
+from json_text import Unreadable, is_absent, one_json, pointed, same, types_of
+from records import name_of
 
-LIMIT_MATCHED, LIMIT_DEPTH = 16777216, 2048
-sys.setrecursionlimit(4 * LIMIT_DEPTH)
-
-
-class Unreadable(Exception):
-    """A matcher cannot be evaluated on these bytes."""
+LIMIT_MATCHED, LIMIT_EXPRESSION, LIMIT_QUOTED = 16777216, 1048576, 60
+MILLISECOND = 1_000_000
 
 
 def case_fails(bundle, case, run):
-    """Yields why a case is not met in a run (6.1)."""
-    what = f"case {case.name} {run.mode} {run.repeat}"
+    """Yields why a case is not met in a run, in the sentences of 6.5."""
+    what = f"{case.name} {run.mode} {run.repeat}"
     exit_event = run.first("run_exit")
     if exit_event is None or exit_event.run_exit.watchdog:
-        yield f"{what}: it did not end by itself"
+        yield f"{what}: " + ("it was not seen to end" if exit_event is None else "its watchdog ended it")
         return
     for matcher in case.matchers:
+        sentence = f"{what}: oracle line {matcher.line}: {matcher}: "
         try:
-            if not _holds(bundle, matcher, run, exit_event.run_exit):
-                yield f"{what}: {matcher} does not hold"
+            wrong = EVALUATE[matcher.where, matcher.kind](bundle, run, matcher)
         except Unreadable as error:
-            yield f"{what}: {matcher} cannot be evaluated: {error}"
+            yield f"{sentence}cannot be evaluated: {error}"
+            continue
+        if wrong is not None:
+            expected, seen, where = map(quoted, wrong)
+            yield f"{sentence}expected {expected}, seen {seen}, at {where}"
 
 
-def _holds(bundle, matcher, run, ended):
-    if matcher.kind in ("exit", "signal"):
-        how = "exit_status" if matcher.kind == "exit" else "term_signal"
-        return ended.WhichOneof("how") == how and getattr(ended, how) == matcher.value
-    end = _whole(run, matcher.stream)
-    if matcher.kind == "empty":
-        return end.content.size_bytes == 0
-    if end.content.size_bytes > LIMIT_MATCHED:
-        raise Unreadable(f"{matcher.stream} has {end.content.size_bytes} bytes")
-    content = bundle.whole(end.content)
-    if matcher.kind == "equals":
-        return content == matcher.value
-    if matcher.kind == "contains":
-        return matcher.value in content
-    if matcher.kind == "json":
-        return same(pointed(one_json(content), matcher.value[0]), matcher.value[1])
-    return tap_count(content, matcher.value[0]) == matcher.value[1]
+def quoted(value):
+    """A value as a sentence shows it: shortened, in printable ASCII."""
+    raw = value if isinstance(value, bytes) else str(value).encode(errors="replace")
+    text = "".join(chr(byte) if 32 <= byte < 127 else "?" for byte in raw[:LIMIT_QUOTED])
+    return (text or "nothing") + ("..." if len(raw) > LIMIT_QUOTED else "")
+
+
+# Each gives None where the matcher holds, else (what was expected, what was seen, where); Unreadable where it cannot.
+
+def _exit(_bundle, run, matcher):
+    ended = run.first("run_exit").run_exit
+    how = "exit_status" if matcher.kind == "exit" else "term_signal"
+    if ended.WhichOneof("how") == how and getattr(ended, how) == matcher.value:
+        return None
+    seen = ended.WhichOneof("how")
+    return matcher.value, f"{seen} {getattr(ended, seen)}" if seen else "neither exit nor signal", "the run's end"
+
+
+def _within(seen, bounds, where, unit=1):
+    low, high = bounds
+    if (low is None or seen >= low * unit) and (high is None or seen <= high * unit):
+        return None
+    return f"{0 if low is None else low} to {'any' if high is None else high}", seen / unit, where
+
+
+def _duration(_bundle, run, matcher):
+    spawned, ended = run.first("spawned"), run.first("run_exit")
+    if spawned is None or spawned.seq > ended.seq:
+        raise Unreadable("the run was not seen to start before its end")
+    return _within(ended.at_ns - spawned.at_ns, matcher.value, "the run's end", MILLISECOND)
 
 
 def _whole(run, name):
+    """What is said of the end of a whole stream."""
     end = run.stream("STREAM_" + name.upper())
     if end is None:
         raise Unreadable(f"{name} has no end")
     if end.how == end.HOW_LIMIT:
         raise Unreadable(f"{name} is not whole")
-    return end
+    return end.content
 
 
-def one_json(content):
-    """The value of exactly one JSON text; Unreadable where ORACLE 4.6 says that it cannot be evaluated."""
-    def unique(pairs):
-        if len({key for key, _ in pairs}) != len(pairs):
-            raise Unreadable("a key stands twice")
-        return dict(pairs)
-
-    def constant(name):
-        raise Unreadable(f"{name} is no JSON")
-
-    def number(word):
-        found = json_number(word)
-        if found is None:
-            raise Unreadable(f"a number out of range: {word[:40]}")
-        return found
-
-    try:
-        source = content.decode()
-        if depth_of(source) > LIMIT_DEPTH:
-            raise Unreadable("nested too deep")
-        value = json.loads(source, object_pairs_hook=unique, parse_constant=constant, parse_int=number,
-                           parse_float=number)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"not one JSON text: {error}") from None
-    if any("\0" in text or not encodable(text) for text in texts(value)):
-        raise Unreadable("a string with U+0000, or with half a surrogate pair")
-    return value
+def _bytes(bundle, run, name, limit=LIMIT_MATCHED):
+    content = _whole(run, name)
+    if content.size_bytes > limit:
+        raise Unreadable(f"{name} has {content.size_bytes} bytes, more than {limit}")
+    return bundle.whole(content)
 
 
-def depth_of(source):
-    """How deep arrays and objects nest in a JSON text."""
-    depth = deepest = 0
-    for word in re.findall(r'"(?:[^"\\]|\\.)*"|[][{}]', source, re.DOTALL):
-        depth += (word in "[{") - (word in "]}")
-        deepest = max(deepest, depth)
-    return deepest
+def _empty(_bundle, run, matcher):
+    size = _whole(run, matcher.where).size_bytes
+    return None if size == 0 else ("no byte", f"{size} bytes", "0")
 
 
-def texts(value):
-    """Every string of a JSON value, keys too."""
-    left = [value]
-    while left:
-        value = left.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            left += [*value.keys(), *value.values()]
-        elif isinstance(value, list):
-            left += value
+def _equals(bundle, run, matcher):
+    seen = _bytes(bundle, run, matcher.where)
+    if seen == matcher.value:
+        return None
+    at = next((at for at, (a, b) in enumerate(zip(seen, matcher.value)) if a != b), min(len(seen), len(matcher.value)))
+    return matcher.value[at:], seen[at:], f"byte {at}"
 
 
-def encodable(text):
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _contains(bundle, run, matcher):
+    seen = _bytes(bundle, run, matcher.where)
+    return None if matcher.value in seen else (matcher.value, seen, f"none of {len(seen)} bytes")
 
 
-def pointed(value, pointer):
-    """The value at a JSON pointer (RFC 6901); Unreadable where there is none."""
-    for word in pointer.split("/")[1:]:
-        word = word.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and word in value:
-            value = value[word]
-        elif isinstance(value, list) and re.fullmatch("0|[1-9][0-9]{0,8}", word) and int(word) < len(value):
-            value = value[int(word)]
-        else:
-            raise Unreadable(f"nothing at {pointer}")
-    return value
+def _matches(bundle, run, matcher):
+    seen = _bytes(bundle, run, matcher.where, LIMIT_EXPRESSION)
+    return None if matcher.value.describes(seen) else (matcher.value.text, seen, f"none of {len(seen)} bytes")
 
 
-def same(left, right):
-    """Equality of JSON values: of the same type, and true is no number."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return type(left) is type(right) and left == right
+def _stream_digest(_bundle, run, matcher):
+    seen = _whole(run, matcher.where).sha256
+    return None if seen == matcher.value else (matcher.value.hex(), seen.hex(), "the whole stream")
+
+
+def _lines(bundle, run, matcher):
+    seen = _bytes(bundle, run, matcher.where)
+    return _within(seen.count(b"\n") + (seen[-1:] not in (b"", b"\n")), matcher.value, "the whole stream")
+
+
+def _json(bundle, run, matcher):
+    value, (pointer, kind, wanted) = one_json(_bytes(bundle, run, matcher.where)), matcher.value
+    where = pointer or "the whole text"
+    if kind == "absent":
+        return None if is_absent(value, pointer) else ("nothing", pointed(value, pointer), where)
+    seen = pointed(value, pointer)
+    holds = same(seen, wanted) if kind == "equals" else wanted in types_of(seen)
+    return None if holds else (wanted, f"{seen} ({min(types_of(seen))})", where)
+
+
+def _tap(bundle, run, matcher):
+    counter, wanted = matcher.value
+    seen = tap_count(_bytes(bundle, run, matcher.where), counter)
+    return None if seen == wanted else (wanted, seen, f"# {counter}")
 
 
 def tap_count(content, counter):
@@ -146,54 +136,45 @@ def tap_count(content, counter):
     return int(found[0])
 
 
-def path_matches(pattern, path):
-    """Whether an artifact's path is what an archive names; a '*' in the last part stands for any bytes but '/'."""
-    head, star, tail = pattern.encode().partition(b"*")
-    if not star:
-        return path == head
-    middle = path[len(head):len(path) - len(tail)]
-    return (len(path) >= len(head) + len(tail) and path.startswith(head) and path.endswith(tail)
-            and b"/" not in middle)
+def _exists(_bundle, run, matcher):
+    path, _ = matcher.value
+    found = artifacts_of(run, path)
+    if any(stat.S_ISREG(artifact.mode) for artifact in found):
+        return None
+    return "a regular file", f"{len(found)} of other kinds", path
 
 
-def artifacts_of(run, wanted):
-    """The artifacts of a run that an archive of the oracle names."""
-    if run is None:
-        return []
-    return [event.artifact for event in run.of("artifact") if path_matches(wanted.path, event.artifact.path)]
+def _file_digest(_bundle, run, matcher):
+    path, wanted = matcher.value
+    found = artifacts_of(run, path)
+    if len(found) != 1:
+        raise Unreadable(f"{len(found)} artifacts of {path}")
+    if not stat.S_ISREG(found[0].mode) or not found[0].kept:
+        raise Unreadable(f"{path} is no regular file that was kept: {quoted(found[0].note)}")
+    return None if found[0].sha256 == wanted else (wanted.hex(), found[0].sha256.hex(), path)
 
 
-def _members(artifact, left_out):
-    fields = [(m.path, m.type, m.mode, m.size_bytes, m.sha256, m.link, m.mtime_s) for m in artifact.members]
-    return sorted((f for f in fields if f[0] not in left_out), key=lambda f: f[0])
+def _absent(bundle, run, matcher):
+    path, _ = matcher.value
+    found = artifacts_of(run, path)
+    if found:
+        return "nothing", found[0].path, path
+    if not _listing_is_whole(bundle, run):
+        raise Unreadable("what the run left was not listed to its end")
+    return None
 
 
-def _by_path(artifact):
-    found = {}
-    for member in _members(artifact, ()):
-        found.setdefault(member[0], []).append(member)
-    return found
+def _listing_is_whole(bundle, run):
+    """ORACLE 4.12"""
+    if any(not event.artifact.path or stat.S_ISDIR(event.artifact.mode) for event in run.of("artifact")):
+        return False
+    after = next((event.seq for event in run.of("freeze") if name_of(event.freeze, "moment") == "FREEZE_RUN_AFTER"),
+                 None)
+    return after is not None and any(event.run != run.number for event in bundle.events[after:])
 
 
-def archives_fail(case, wanted, baseline, again, strict):
-    """Yields why an archive is not the same in baseline and strict (6.4)."""
-    if baseline is None or strict is None:
-        return
-    what = f"case {case.name}: {wanted.path}"
-    left, right = artifacts_of(baseline, wanted), artifacts_of(strict, wanted)
-    if len(left) != 1 or len(right) != 1:
-        yield f"{what}: {len(left)} in baseline, {len(right)} in strict"
-        return
-    left, right = left[0], right[0]
-    if left.path != right.path or not all(a.kept and a.is_archive for a in (left, right)):
-        yield f"{what}: not two kept archives of one path"
-        return
-    left_out, bytes_matter, second = set(), wanted.bytes, artifacts_of(again, wanted)
-    if len(second) == 1 and second[0].kept and second[0].is_archive:
-        one, two = _by_path(left), _by_path(second[0])
-        left_out = {path for path in one.keys() | two.keys() if one.get(path) != two.get(path)}
-        bytes_matter = bytes_matter and left.sha256 == second[0].sha256
-    if _members(left, left_out) != _members(right, left_out):
-        yield f"{what}: members differ"
-    if bytes_matter and left.sha256 != right.sha256:
-        yield f"{what}: digests differ"
+STREAM = {"empty": _empty, "equals": _equals, "contains": _contains, "matches": _matches, "sha256": _stream_digest,
+          "lines": _lines, "json": _json, "tap": _tap}
+EVALUATE = {("", "exit"): _exit, ("", "signal"): _exit, ("", "duration_ms"): _duration, ("files", "exists"): _exists,
+            ("files", "sha256"): _file_digest, ("files", "absent"): _absent,
+            **{(stream, kind): how for stream in ("stdout", "stderr") for kind, how in STREAM.items()}}

@@ -2,12 +2,14 @@
 import base64
 
 import oracle as oracles
+from archived import path_matches
 from attempts import Facts
-from cases import case_fails, path_matches
+from cases import case_fails
 from rules import RULES, Scene, trial_ended, trial_quiet
 from runs import read_runs
 
 FREE = ("detail", "evidence")
+LIMIT_TOLD = 20  # of what speaks against a rule, in its detail
 
 
 def shown(raw):
@@ -25,13 +27,18 @@ def decision_of(rules):
     return "NO-GO" if failing else "GO"
 
 
+def _told(found):
+    more = [f"and {len(found) - LIMIT_TOLD} more"] if len(found) > LIMIT_TOLD else []
+    return "; ".join(found[:LIMIT_TOLD] + more)
+
+
 def judge(bundle, oracle, oracle_digest):
     """The claim, as a dict of the form exhibit.claim/1."""
     scene = Scene(Facts(bundle, read_runs(bundle)), oracle)
     rules = []
     for name, rule in RULES:
         found = list(rule(scene))
-        rules.append({"rule": name, "holds": not found, "detail": found[0] if found else "", "evidence": found[:100]})
+        rules.append({"rule": name, "holds": not found, "detail": _told(found), "evidence": found[:100]})
     trials = [(trial, mode, scene.trial_run(trial, mode)) for trial in oracle.trials for mode in ("baseline", "strict")]
     named = {effect for trial in oracle.trials for effect in trial.effects}
     return {

@@ -13,7 +13,7 @@ TYPES = {tarfile.REGTYPE: stat.S_IFREG, tarfile.AREGTYPE: stat.S_IFREG, tarfile.
 
 
 def listed(content):
-    """(path, type, mode, size, digest, mtime, link) of each plain member, None for others; None: not a tar archive."""
+    """What is compared of each plain member, None for others; None: not a tar archive."""
     try:
         with tarfile.open(fileobj=io.BytesIO(content), errors="surrogateescape") as archive:
             return [_member(archive, member) for member in archive]
@@ -29,7 +29,17 @@ def _member(archive, member):
         digest = hashlib.sha256(archive.extractfile(member).read()).digest()
     return (member.name.encode(errors="surrogateescape"), TYPES[member.type], member.mode & 0o7777,
             member.size if member.isreg() else 0, digest, int(member.mtime),
-            member.linkname.encode(errors="surrogateescape") if member.issym() else b"")
+            member.linkname.encode(errors="surrogateescape") if member.issym() else b"",
+            (member.uid, member.gid, member.uname.encode(errors="surrogateescape"),
+             member.gname.encode(errors="surrogateescape")))
+
+
+def _is_told(mine, told):
+    """A recorded member is the one listed here, where it could be. One recorded before owners were has none."""
+    owner = told.owner
+    fields = (told.path.rstrip(b"/"), told.type, told.mode, told.size_bytes, told.sha256, told.mtime_s, told.link,
+              (owner.uid, owner.gid, owner.uname, owner.gname))
+    return mine is None or mine == (fields if told.HasField("owner") else (*fields[:-1], mine[-1]))
 
 
 def check(bundle):
@@ -41,7 +51,5 @@ def check(bundle):
         found = listed(bundle.pack.read(artifact.sha256, LIMIT_ARTIFACT))
         if found is None:
             continue
-        recorded = [(m.path.rstrip(b"/"), m.type, m.mode, m.size_bytes, m.sha256, m.mtime_s, m.link)
-                    for m in artifact.members]
-        if len(found) != len(recorded) or any(mine not in (None, told) for mine, told in zip(found, recorded)):
+        if len(found) != len(artifact.members) or not all(map(_is_told, found, artifact.members)):
             raise Refused("7.4", f"the members of {artifact.path!r} (event {event.seq}) are not those of the archive")

@@ -11,7 +11,7 @@ LIMIT_SEGMENT = 1048576
 LIMIT_EVENT = 1048448
 LIMIT_STREAM, LIMIT_STREAMS, LIMIT_STDIN = 16 << 30, 64 << 30, 16 << 20
 LIMIT_RECEIPT, LIMIT_CLAIM, LIMIT_FREEZE = 16 << 20, 64 << 20, 64 << 20
-LIMIT_TARGET = 1048576
+LIMIT_TARGET, LIMIT_PAYLOAD = 1048576, 1024
 LIMIT_ROUNDS = 1000
 EFFECTS = ("read", "read-link", "write", "tcp", "udp")
 S_IFMT, S_IFREG = 0o170000, 0o100000
@@ -118,7 +118,7 @@ class Bundle:
                 raise Refused("7.1", f"an event of {size} bytes at {place + at}")
             if len(left) < begin + size:
                 return None
-            return schema.unpack("Event", bytes(left[begin:begin + size])), begin + size
+            return schema.unpack_event(bytes(left[begin:begin + size])), begin + size
         except schema.NotPlain as error:
             raise Refused("6.3", f"the event at {place + at} of the log: {error}") from None
 
@@ -132,6 +132,8 @@ class Bundle:
                 raise Refused("7.2", f"event {number} is earlier than the one before")
             if what is None:
                 raise Refused("7.4", f"event {number} is of no kind")
+            if what == "message" and len(event.message.payload) > LIMIT_PAYLOAD:
+                raise Refused("6.3.1", f"event {number} keeps {len(event.message.payload)} bytes of a message")
             if (what == "recording_start") != (number == 1):
                 raise Refused("7.4", f"event {number} is {what}: recording_start is the first of all, and once")
             before = event.at_ns

@@ -1,6 +1,7 @@
 """The rules of docs/DECISION.md section 5, one function each: yields a text for everything for which a rule fails."""
+from archived import archives_fail
 from attempts import CANARY, TARGETS
-from cases import archives_fail, case_fails
+from cases import case_fails
 from records import name_of
 from runs import LINE_STREAMS, MILLISECOND, READS, role_of
 

@@ -92,9 +92,11 @@ class Run:
         self.roles = [role_of(entry) for entry in probe.roles]
         self.rounds = {role_of(entry): entry.rounds for entry in probe.roles}
         self.nonces = {role: nonces[role] for role in self.roles}
+        self.argvs = {role: [*self.start.command[:2], role.encode(), nonces[role].encode(), *self.start.command[4:]]
+                      for role in ROLES[1:]}
         self.effects = list(probe.effects)
         self._read_lines(bundle)
-        for role in self.roles:
+        for role in ROLES:  # one that was not assigned has an identity too, if it ran
             self._identify(bundle, role)
 
     def row(self, role, round_number):
@@ -160,9 +162,7 @@ class Run:
 
     def _identify(self, bundle, role):
         probes = {binary.sha256 for binary in bundle.start.binaries if binary.name == "exhibit-probe"}
-        argv = list(self.start.command)
-        if role != "parent":
-            argv[2:4] = [role.encode(), self.nonces[role].encode()]
+        argv = self.argvs.get(role, list(self.start.command))
         pids, found = set(), {}
         for event in self.of("process_identity"):
             seen = event.process_identity

@@ -15,6 +15,8 @@ VARINTS = {Field.TYPE_BOOL: (0, 1), Field.TYPE_UINT32: (0, 2**32 - 1), Field.TYP
            Field.TYPE_INT64: (0, 2**64 - 1), Field.TYPE_ENUM: (0, 2**31 - 1)}
 ZERO_IS_A_VALUE = {("StepPlan", "after_role")}
 SIZES = {"nonce": 16, "run_id": 16}
+LIMIT_REMEMBERED, LIMIT_REST = 20000, 4096
+PLAIN = set()  # what followed the number of events that were plain
 
 
 class NotPlain(Exception):
@@ -133,10 +135,27 @@ def unpack(name, raw):
     return CLASSES[name].FromString(raw)
 
 
+def unpack_event(raw):
+    """The same of an Event. What follows its number is looked at once: the log of another bundle may have it too."""
+    if raw[:1] == b"\x08":
+        number, at = varint(raw, 1, len(raw))
+        rest = raw[at:]
+        if number and rest in PLAIN:
+            return CLASSES["Event"].FromString(raw)
+        event = unpack("Event", raw)
+        if len(PLAIN) < LIMIT_REMEMBERED and len(rest) < LIMIT_REST:
+            PLAIN.add(rest)
+        return event
+    return unpack("Event", raw)
+
+
 def _plain(kind, raw, at, end):
-    seen, oneofs, absent = set(), set(), object()
+    seen, oneofs, absent, before = set(), set(), object(), 0
     while at < end:
         key, at = varint(raw, at, end)
+        if key >> 3 < before:
+            raise NotPlain(f"{kind.name}: field {key >> 3} behind field {before}")
+        before = key >> 3
         field = kind.fields_by_number.get(key >> 3)
         if field is None:
             raise NotPlain(f"{kind.name}: unknown field {key >> 3}")
@@ -166,7 +185,7 @@ def _value(field, where, raw, at, end, wire, no_default):
             while at < stop:
                 at = _number(field, where, raw, at, stop, False)
             return at
-        if wire != 0:
+        if wire != 0 or field.label == Field.LABEL_REPEATED:
             raise NotPlain(f"{where}: wire type {wire}")
         return _number(field, where, raw, at, end, no_default)
     if wire != 2:

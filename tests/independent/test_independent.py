@@ -6,7 +6,9 @@ import sys
 import tempfile
 import unittest
 
+import archived
 import cases
+import json_text
 import oracle
 import packer
 import runs
@@ -167,6 +169,8 @@ class Messages(unittest.TestCase):
         self.refused("AllGone", b"\x08\xff\xff\xff\xff\xff\x01", "AllGone.remaining is out of its range")
         self.refused("SpawnFailed", b"\x0a\x01\xff", "SpawnFailed.stage is not UTF-8")
         self.refused("SpawnFailed", b"\x0a\x01\x00", "SpawnFailed.stage has a NUL")
+        self.refused("Segment", b"\x10\x01\x0a\x20" + b"a" * 32, "Segment: field 1 behind field 2")
+        self.refused("ProcessIdentity", b"\x30\x01", "ProcessIdentity.namespace_pids: wire type 0")
         self.refused("RunExit", b"\x08\x00\x10\x01", "two members of one choice")
 
     def test_the_zero_of_after_role_alone_is_a_value(self):
@@ -265,7 +269,7 @@ class Oracle(unittest.TestCase):
         text = "version: 1\ncases:\n  - name: a\n    stdout: {json: [{pointer: '', equals: %s}]}\n"
 
         def value(word):
-            return oracle.read((text % word).encode()).cases[0].matchers[0].value[1]
+            return oracle.read((text % word).encode()).cases[0].matchers[0].value[2]
 
         self.assertEqual([value(w) for w in ("1", "-0.5", "true", "null", "yes", "'1'", "7zip", "{a: [1, b]}")],
                          [1, -0.5, True, None, "yes", "1", "7zip", {"a": [1, "b"]}])
@@ -277,27 +281,27 @@ class Matchers(unittest.TestCase):
     def test_json_that_cannot_be_evaluated(self):
         for raw in (b"", b"{", b"1 2", b'{"a":1,"a":1}', b'[{"b":{"c":1,"c":2}}]', b"NaN", b"\xff", b'"\\u0000"',
                     b"9223372036854775808", b"1e999", b"[" * 2049 + b"]" * 2049, b"\xef\xbb\xbf1"):
-            with self.subTest(raw[:20]), self.assertRaises(cases.Unreadable):
-                cases.one_json(raw)
-        cases.one_json(b" [" * 2048 + b"]" * 2048 + b"\n")
+            with self.subTest(raw[:20]), self.assertRaises(json_text.Unreadable):
+                json_text.one_json(raw)
+        json_text.one_json(b" [" * 2048 + b"]" * 2048 + b"\n")
 
     def test_pointers(self):
         value = {"a/b": [1, {"~": 2}], "": 3, "0": 4}
         for pointer, wanted in (("", value), ("/a~1b/0", 1), ("/a~1b/1/~0", 2), ("/", 3), ("/0", 4)):
-            self.assertEqual(cases.pointed(value, pointer), wanted)
+            self.assertEqual(json_text.pointed(value, pointer), wanted)
         for pointer in ("/a~1b/-", "/a~1b/00", "/a~1b/2", "/x", "/a~1b/0/x"):
-            with self.subTest(pointer), self.assertRaises(cases.Unreadable):
-                cases.pointed(value, pointer)
+            with self.subTest(pointer), self.assertRaises(json_text.Unreadable):
+                json_text.pointed(value, pointer)
 
     def test_equality_is_of_type_and_value(self):
         for left, right in ((1, True), (1, 1.0), ("1", 1), ([1], [1, 2]), ({"a": 1}, {"a": True}), (None, False)):
-            self.assertFalse(cases.same(left, right))
-        self.assertTrue(cases.same({"a": [1, None], "b": 1.0}, {"b": 1.0, "a": [1, None]}))
+            self.assertFalse(json_text.same(left, right))
+        self.assertTrue(json_text.same({"a": [1, None], "b": 1.0}, {"b": 1.0, "a": [1, None]}))
 
     def test_a_counter_line_stands_exactly_once(self):
         self.assertEqual(cases.tap_count(b"ok 1\n# tests 41\n    # tests 3\n# pass 41", "tests"), 41)
         for raw in (b"", b"# tests 1\n# tests 1\n", b"# tests 1\r\n", b" # tests 1\n", b"# tests x\n", b"# tests\t1\n"):
-            with self.subTest(raw), self.assertRaises(cases.Unreadable):
+            with self.subTest(raw), self.assertRaises(json_text.Unreadable):
                 cases.tap_count(raw, "tests")
 
     def test_paths_of_archives(self):
@@ -305,7 +309,7 @@ class Matchers(unittest.TestCase):
                                       ("a*.tgz", b"a/b.tgz", False), ("d/a*", b"d/a.zip", True), ("a", b"b", False),
                                       ("a*", b"d/a", False)):
             with self.subTest(pattern=pattern, path=path):
-                self.assertEqual(cases.path_matches(pattern, path), wanted)
+                self.assertEqual(archived.path_matches(pattern, path), wanted)
 
 
 if __name__ == "__main__":

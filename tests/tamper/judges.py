@@ -3,10 +3,14 @@ import dataclasses
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import pack
 from facts import Facts
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import fourth  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -48,6 +52,14 @@ class Judges:
         """The recorder's judge, fed with the bundle's facts. It has no receipt before it: only whole recordings."""
         done = shell(self.build / "bin" / "rejudge", path)
         return Said(done.returncode, json.loads(done.stdout) if done.returncode == 0 else None, done.stderr)
+
+    def fourth(self, path, claim):
+        """Where the judge in Python says otherwise than a claim."""
+        return fourth.differences(path, claim)
+
+    def fourth_refuses(self, path):
+        """Why it takes the file for no bundle; nothing where it takes it."""
+        return fourth.refusal(path)
 
     def verify_text(self, path):
         """Its exit code, and what it prints for people of findings and decision."""

@@ -1,0 +1,73 @@
+"""The judge of tests/independent in a test's own process: where it says otherwise of a bundle than another judge.
+
+Needs Debian's Python, which has the packages that it reads bundles with.
+"""
+import functools
+import hashlib
+import importlib
+import pathlib
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "independent"
+
+
+def loaded(*wanted):
+    """Modules of tests/independent, also beside others of the same names."""
+    names = {path.stem for path in FOLDER.glob("*.py")}
+    aside = {name: sys.modules.pop(name) for name in names if name in sys.modules
+             and pathlib.Path(sys.modules[name].__file__).parent != FOLDER}
+    sys.path.insert(0, str(FOLDER))
+    try:
+        return [importlib.import_module(name) for name in wanted]
+    finally:
+        sys.path.remove(str(FOLDER))
+        for name in aside:
+            sys.modules.pop(name, None)
+        sys.modules.update(aside)
+
+
+judge, oracles, pack, records, members = loaded("judge", "oracle", "pack", "records", "members")
+
+
+@functools.lru_cache(maxsize=64)
+def _oracle(raw):
+    return oracles.read(raw), hashlib.sha256(raw).digest()
+
+
+def claim_of(bundle, oracle=None):
+    """Its claim of a records.Bundle, under the recorded oracle or the one in a file."""
+    raw = (pathlib.Path(oracle).read_bytes() if oracle
+           else bundle.pack.read(bundle.start.oracle_sha256, oracles.LIMIT_YAML))
+    return judge.judge(bundle, *_oracle(raw))
+
+
+def judged(path, oracle=None):
+    """Its claim of a file. Raises pack.Refused where that is no bundle as FORMAT.md has it."""
+    bundle = records.Bundle(path)
+    try:
+        members.check(bundle)
+        return claim_of(bundle, oracle)
+    finally:
+        bundle.pack.close()
+
+
+def refusal(path):
+    """Why it refuses a file; nothing where it does not."""
+    try:
+        judged(path)
+    except pack.Refused as error:
+        return str(error)
+    except oracles.BadOracle as error:
+        return f"the oracle: {error}"
+    return ""
+
+
+def differences(bundle, theirs, oracle=None):
+    """Where another judge's claim (as JSON) of a bundle, or of its file, differs in what must be equal (DECISION 7.3)."""
+    if theirs is None:
+        return ["the other judge makes no claim"]
+    try:
+        mine = claim_of(bundle, oracle) if hasattr(bundle, "events") else judged(bundle, oracle)
+    except (pack.Refused, oracles.BadOracle) as error:
+        return [f"the fourth judge refuses it: {error}"]
+    return list(judge.differences(mine, theirs, "claim"))

@@ -163,6 +163,7 @@ class Commands(unittest.TestCase):
             self.assertEqual((content.size_bytes, content.sha256, how), (count * PIECE, flood_digest(count), "EOF"))
 
     def test_a_gigabyte_is_all_there(self):
+        self.assertEqual(failing(claim_of(GIGABYTE.bundle)), ["complete.recording"])
         content, how = facts_of(GIGABYTE.bundle).stream(("gigabyte", "strict"), "stdout")
         self.assertEqual((content.size_bytes, content.sha256, how), (1 << 30, flood_digest(16384), "EOF"))
 

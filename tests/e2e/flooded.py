@@ -7,6 +7,8 @@ import sys
 import tempfile
 import unittest
 
+import fourth
+
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 FLOOD_BYTES = 400_000_000
 
@@ -47,6 +49,7 @@ class Flooded(unittest.TestCase):
             self.assertEqual(messages, [(26, 26), (26, 26)])
             self.assertTrue(all(m["pid"] > 0 for m in claim["tree"]), claim["tree"])
             self.assertLess(bundle.stat().st_size, 4_000_000)
+            self.assertEqual(fourth.differences(bundle, claim), [])
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2)

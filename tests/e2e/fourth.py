@@ -67,7 +67,11 @@ def differences(bundle, theirs, oracle=None):
     if theirs is None:
         return ["the other judge makes no claim"]
     try:
-        mine = claim_of(bundle, oracle) if hasattr(bundle, "events") else judged(bundle, oracle)
+        if not isinstance(bundle, records.Bundle):
+            mine = judged(bundle, oracle)
+        else:
+            members.check(bundle)
+            mine = claim_of(bundle, oracle)
     except (pack.Refused, oracles.BadOracle) as error:
         return [f"the fourth judge refuses it: {error}"]
     return list(judge.differences(mine, theirs, "claim"))

@@ -18,6 +18,7 @@ import time
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 sys.path.insert(0, str(SOURCE / "tests" / "independent"))
+import fourth  # noqa: E402
 from records import Bundle, name_of  # noqa: E402
 
 SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
@@ -182,11 +183,15 @@ def run(program, *words, **more):
 
 @functools.lru_cache(maxsize=None)
 def claim_of(bundle):
-    """The claim that replay derives; the exit code must be one of a claim that was derived."""
+    """The claim that replay derives, and the fourth judge too; the exit code must be one of a claim that was derived."""
     done = run("exhibit-replay", bundle, "--json")
     if done.returncode not in (0, 3):
         raise AssertionError(f"exhibit-replay {bundle}: exit {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout)
+    claim = json.loads(done.stdout)
+    differing = fourth.differences(facts_of(bundle).bundle, claim)
+    if differing:
+        raise AssertionError(f"the fourth judge says otherwise of {bundle} than replay: {differing[:5]}")
+    return claim
 
 
 def verified(bundle):

@@ -16,6 +16,8 @@ import sys
 import time
 import unittest
 
+import fourth
+
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 OUT = BUILD / "test-liars"
 EFFECTS = ["read", "read-link", "write", "tcp", "udp"]
@@ -243,6 +245,10 @@ class Every(unittest.TestCase):
         self.assertEqual(result.verify.returncode, result.record.returncode, result.verify.stderr)
         self.assertEqual(result.verdict["verdict"], "verified", result.verdict["findings"])
         self.assertEqual(comparable(result.verdict["claim"]), comparable(result.claim))
+
+    @of_each
+    def test_a_fourth_judge_says_the_same(self, mode, result):
+        self.assertEqual(fourth.differences(OUT / mode / "liar.exhibit", result.claim), [])
 
     @of_each
     def test_the_recorder_leaves_no_process_folder_or_control_group(self, _mode, result):

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import unittest
 
+import fourth
+
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
 REPLAY = BUILD / "bin" / "exhibit-replay"
@@ -145,6 +147,13 @@ class Thousands(unittest.TestCase):
                                       text=True, timeout=60)
             self.assertEqual(verified.returncode, 3 if EXPECTED[number][0] == "INCOMPLETE" else 0, verified.stderr)
             self.assertIn(f"many-{number:05}\n", verified.stdout)
+
+    def test_a_fourth_judge_says_the_same_of_one_of_each_sort(self):
+        for number in range(10):
+            for words in ([], ["--oracle", PLACE / "forgiving.yaml"]):
+                with self.subTest(number=number, words=words):
+                    claim = json.loads(ask(path_of(number), "--json", *words).stdout)
+                    self.assertEqual(fourth.differences(path_of(number), claim, *words[1:]), [])
 
     def test_the_number_of_threads_changes_nothing(self):
         one = ask(ALL / "00", "-j", "1")

@@ -38,5 +38,15 @@ bool binding_word_fits(const char *template, const uint8_t *word, size_t word_by
 /* Chunks, stream ends, connections and messages. Errors as the evidence's reading. */
 int binding_check_flow(struct binding *binding, struct err *err);
 
+/* Where the reading of a log stands among its phases; all zero before the first event. */
+struct binding_phases {
+    unsigned now;      /* Exhibit__PhaseName */
+    bool launched;     /* the launcher by itself was told already */
+    const char *trial; /* borrowed from the ledger, or static; NULL as long as nothing was read */
+};
+
+/* Takes the next event of the log, each in its turn: phases in their order, and events in their phases. */
+void binding_take_phases(struct binding *binding, struct binding_phases *phases, const Exhibit__Event *event);
+
 /* Digests of whole streams, archive members, sizes of artifacts and targets. Errors as the evidence's reading. */
 int binding_check_content(struct binding *binding, struct err *err);

@@ -1,6 +1,6 @@
 /*
  * The log event by event: chunks tile their streams, streams end where their chunks do, messages come from connections
- * that were accepted.
+ * that were accepted, phases follow one another.
  */
 #include "verify/binding.h"
 
@@ -17,6 +17,7 @@ struct binding_flow {
     struct binding_stream *streams; /* LEDGER_STREAMS for each run */
     uint64_t accepted;              /* connections so far */
     uint8_t *spoken;                /* owned; by connection: its message was seen */
+    struct binding_phases phases;
 };
 
 static struct binding_stream *binding_stream_of(struct binding_flow *flow, uint32_t run, unsigned name)
@@ -93,6 +94,7 @@ static int binding_take_flow(void *context, const Exhibit__Event *event, struct 
 
     (void)err;
     binding_check_vantage(flow, event);
+    binding_take_phases(flow->binding, &flow->phases, event);
     if (event->what_case == EXHIBIT__EVENT__WHAT_CHUNK)
         binding_take_chunk(flow, event);
     if (event->what_case == EXHIBIT__EVENT__WHAT_STREAM_END)

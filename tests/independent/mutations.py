@@ -350,7 +350,7 @@ def _again(scene, event):
 @fails("complete.recording")
 def events_after_the_end_record(scene):
     _again(scene, scene.of("recording_end")[0])
-    scene.add(scene.events[-1], "phase", 0, phase=12)
+    scene.add(scene.events[-1], "drops", 0, protocol=1)
 
 
 @fails("complete.cleanup")

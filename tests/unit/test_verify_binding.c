@@ -224,7 +224,7 @@ static void reset_elsewhere(struct stage *s)
 
 static void no_state(struct stage *s)
 {
-    size_t at = scene_at(s->scene, SCENE_STRICT, EXHIBIT__EVENT__WHAT_RUN_START, 0);
+    size_t at = scene_at(s->scene, SCENE_STRICT, EXHIBIT__EVENT__WHAT_RUN_START, 0) - 1; /* of the phase */
 
     for (size_t i = 0; i < 4; i++)
         scene_drop(s->scene, --at);

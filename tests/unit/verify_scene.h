@@ -53,11 +53,13 @@ static inline struct scene *scene_good(const char *plan, const char *oracle)
 
     scene_begin(scene, plan, oracle);
     scene_freeze(scene, 0, EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE, "work");
+    scene_phase(scene, "", EXHIBIT__PHASE_NAME__PHASE_CASES);
     scene_case(scene, SCENE_CASE_BASELINE, EXHIBIT__MODE__MODE_BASELINE, 1);
     scene_case(scene, SCENE_CASE_AGAIN, EXHIBIT__MODE__MODE_BASELINE, 2);
     scene_trial(scene, SCENE_TRIAL_BASELINE, EXHIBIT__MODE__MODE_BASELINE, 1);
     scene_freeze(scene, 0, EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_BASELINE, "work");
     scene_launcher(scene);
+    scene_phase(scene, "", EXHIBIT__PHASE_NAME__PHASE_CASES);
     scene_case(scene, SCENE_CASE_STRICT, EXHIBIT__MODE__MODE_STRICT, 1);
     scene_trial(scene, SCENE_CONTROL_BEFORE, EXHIBIT__MODE__MODE_CONTROL, 1);
     scene_trial(scene, SCENE_STRICT, EXHIBIT__MODE__MODE_STRICT, 1);

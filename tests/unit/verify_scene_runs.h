@@ -29,6 +29,14 @@ static inline void scene_freeze(struct scene *scene, uint32_t run, Exhibit__Free
     event->freeze->list_sha256 = scene_digest(scene_put(scene, packed, exhibit__freeze_list__pack(&list, packed)));
 }
 
+static inline void scene_phase(struct scene *scene, const char *trial, Exhibit__PhaseName name)
+{
+    Exhibit__Event *event = SCENE_ADD(scene, 0, PHASE);
+
+    event->phase->trial = strdup(trial);
+    event->phase->phase = name;
+}
+
 static inline void scene_targets(struct scene *scene)
 {
     Exhibit__Event *event = SCENE_ADD(scene, 0, TARGETS);
@@ -129,7 +137,7 @@ static inline void scene_spawn(struct scene *scene, uint32_t run)
     event->spawned->group = run * 100;
 }
 
-/* Exit, end of all streams, all gone, and the copy of the workspace as it was. */
+/* Exit, end of all streams, all gone (then the strict trial drains), and the copy of the workspace as it was. */
 static inline void scene_close(struct scene *scene, uint32_t run, unsigned streams)
 {
     Exhibit__Event *event = SCENE_ADD(scene, run, RUN_EXIT);
@@ -142,6 +150,8 @@ static inline void scene_close(struct scene *scene, uint32_t run, unsigned strea
         event->stream_end->how = EXHIBIT__STREAM_END__HOW__HOW_EOF;
     }
     (void)SCENE_ADD(scene, run, ALL_GONE);
+    if (run == SCENE_STRICT)
+        scene_phase(scene, "tree", EXHIBIT__PHASE_NAME__PHASE_DRAIN);
     scene_freeze(scene, run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_AFTER, "copy");
 }
 
@@ -225,6 +235,7 @@ static inline void scene_launcher(struct scene *scene)
 {
     static const char *const command[] = {"/tools/exhibit-probe", "nothing"};
 
+    scene_phase(scene, "", EXHIBIT__PHASE_NAME__PHASE_LAUNCHER);
     scene_command(
         scene_start(scene, SCENE_LAUNCHER, EXHIBIT__RUN_KIND__RUN_LAUNCHER, "launcher", EXHIBIT__MODE__MODE_STRICT, 1),
         command, 2);

@@ -139,6 +139,26 @@ static inline void scene_step(struct scene *scene, uint32_t run)
     }
 }
 
+/* The targets are set and looked at, each in its phase. */
+static inline void scene_prepare(struct scene *scene, Exhibit__Mode mode, uint32_t repeat, const char *written)
+{
+    bool strict = mode == EXHIBIT__MODE__MODE_STRICT;
+
+    scene_phase(scene, "tree",
+                strict                                 ? EXHIBIT__PHASE_NAME__PHASE_RESET
+                : mode == EXHIBIT__MODE__MODE_BASELINE ? EXHIBIT__PHASE_NAME__PHASE_BASELINE
+                : repeat == 1                          ? EXHIBIT__PHASE_NAME__PHASE_CONTROL_BEFORE
+                                                       : EXHIBIT__PHASE_NAME__PHASE_RESET_AGAIN);
+    scene_targets(scene);
+    if (strict)
+        scene_phase(scene, "tree", EXHIBIT__PHASE_NAME__PHASE_STATE_BEFORE);
+    if (repeat == 2)
+        scene_phase(scene, "tree", EXHIBIT__PHASE_NAME__PHASE_CONTROL_AFTER);
+    scene_states(scene, written, 0);
+    if (strict)
+        scene_phase(scene, "tree", EXHIBIT__PHASE_NAME__PHASE_STRICT);
+}
+
 static inline void scene_trial(struct scene *scene, uint32_t run, Exhibit__Mode mode, uint32_t repeat)
 {
     size_t roles = mode == EXHIBIT__MODE__MODE_CONTROL && repeat == 2 ? 1 : 3;
@@ -147,8 +167,7 @@ static inline void scene_trial(struct scene *scene, uint32_t run, Exhibit__Mode 
     Exhibit__RunStart *start;
 
     scene_nonce(run, 1, nonce);
-    scene_targets(scene);
-    scene_states(scene, written, 0);
+    scene_prepare(scene, mode, repeat, written);
     start = scene_start(scene, run, EXHIBIT__RUN_KIND__RUN_TRIAL, "tree", mode, repeat);
     scene_assign(start, run, roles);
     scene_command(start, command, 5);
@@ -172,5 +191,9 @@ static inline void scene_trial(struct scene *scene, uint32_t run, Exhibit__Mode 
     SCENE_ADD(scene, run, DROPS)->drops->protocol = EXHIBIT__PROTOCOL__PROTOCOL_TCP;
     SCENE_ADD(scene, run, DROPS)->drops->protocol = EXHIBIT__PROTOCOL__PROTOCOL_UDP;
     scene_close(scene, run, EXHIBIT__STREAM_NAME__STREAM_SCRATCH_GRANDCHILD);
+    if (mode == EXHIBIT__MODE__MODE_STRICT)
+        scene_phase(scene, "tree", EXHIBIT__PHASE_NAME__PHASE_STATE_AFTER);
     scene_states(scene, written, mode == EXHIBIT__MODE__MODE_STRICT ? 0 : 77);
+    if (repeat == 2)
+        scene_phase(scene, "tree", EXHIBIT__PHASE_NAME__PHASE_DONE);
 }

@@ -347,13 +347,32 @@ static const char *block_take(const char *from, const char **out, size_t *out_by
 
 static void every_example_of_the_document_parses_and_every_key_has_one(void **state)
 {
-    static const char *const keys[] = {
-        "version",  "bounds", "ended_ms",    "grace_ms", "identities", "denials",  "errnos", "timeout: true, signal",
-        "diverted", "trials", "name",        "roles",    "effects",    "cases",    "exit",   "stdout",
-        "stderr",   "empty",  "equals",      "contains", "matches",    "sha256",   "lines",  "at_least",
-        "at_most",  "json",   "pointer",     "type",     "absent",     "tap",      "tests",  "pass",
-        "fail",     "exists", "duration_ms", "files",    "path",       "archives", "bytes",  "except",
-        "paths",    "mtime",  "owner",       "base64"};
+    static const char *const keys[] = {"version",     "bounds",
+                                       "ended_ms",    "grace_ms",
+                                       "identities",  "denials",
+                                       "errnos",      "timeout: true, signal",
+                                       "diverted",    "trials",
+                                       "name",        "roles",
+                                       "effects",     "cases",
+                                       "exit",        "stdout",
+                                       "stderr",      "empty",
+                                       "equals",      "contains",
+                                       "matches",     "sha256",
+                                       "lines",       "at_least",
+                                       "at_most",     "json",
+                                       "pointer",     "type",
+                                       "absent",      "tap",
+                                       "tests",       "pass",
+                                       "fail",        "exists",
+                                       "duration_ms", "files",
+                                       "path",        "archives",
+                                       "bytes",       "except",
+                                       "paths",       "mtime",
+                                       "owner",       "base64",
+                                       "signal",      "endless, signal",
+                                       "\n  read",    "\n  read-link",
+                                       "\n  write",   "\n  tcp",
+                                       "\n  udp"};
     AUTO_BYTES struct bytes text = {0}, examples = {0};
     const char *at, *block;
     size_t block_bytes, count = 0;

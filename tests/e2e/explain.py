@@ -268,6 +268,32 @@ class Explained(unittest.TestCase):
                 self.assertEqual((done.stdout, done.stderr), (hand.pieces[first - 1, size, offset - 1, count], b""))
             self.assertEqual(printed, set(hand.pieces), "a place is not printed")
 
+    def test_the_text_tells_the_places_that_json_tells(self):
+        """Number, kind, time, stream and offset of each row, message and event, as the facts have them."""
+        explanation, facts = explained(bundle("default"), "tree/strict/child/1/read")
+        text = replay(bundle("default"), "--explain", "tree/strict/child/1/read").stdout.decode()
+        start = Facts.read(bundle("default")).facts[0].event.at_ns
+        told = [fact[key] for fact in facts for key in ("event", "arrived") if key in fact]
+        self.assertGreater(len(told), 4)
+        for event in told:
+            since = (event["at_ns"] - start) // 1000
+            self.assertIn(f"event {event['seq']}, {event['kind']} ({event['source']}, {event['vantage']}, "
+                          f"run {event['run']}) at {event['at_ns']} ns, {since // 1000000}.{since % 1000000:06} s "
+                          "into the recording\n", text)
+        (row,) = [fact["bytes"] for fact in facts if "bytes" in fact]
+        run = self.run_as(bundle("default"), "tree", "strict")
+        recorded = Facts.read(bundle("default"))
+        line, stream = recorded.row(run, "child"), recorded.stream(run, STDOUT)
+        offset = stream.index(line)
+        self.assertIn(f"bytes {offset} to {offset + len(line) - 1} of stdout of run {run}: {len(line)}\n", text)
+        chunks = [fact for fact in recorded.of("chunk", run, stream=STDOUT)
+                  if fact.what.offset_bytes <= offset + len(line) - 1 < fact.what.offset_bytes + fact.what.size_bytes]
+        self.assertEqual(len(chunks), 1)
+        self.assertEqual(row["stream"], "stdout")
+        self.assertRegex(text, r"it came with event \d+, chunk \(SOURCE_PIPE, VANTAGE_SUBJECT, "
+                               rf"run {run}\) at {chunks[0].event.at_ns} ns, ")
+        self.assertRegex(text, rf"stream: STREAM_STDOUT\n +offset_bytes: {chunks[0].what.offset_bytes}\n")
+
     def test_the_commands_of_the_document_work(self):
         explanation, facts = explained(bundle("open"), "tree/strict/child/1/tcp")
         (message,) = events(facts, "message")

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Unit tests of the independent judge: its reader of packs and records, its oracle and its matchers."""
+import ast
 import pathlib
 import struct
 import sys
@@ -38,6 +39,24 @@ class OnDisk(unittest.TestCase):
         with self.assertRaises(Refused) as caught:
             self.opened(raw, kind)
         self.assertIn(text, str(caught.exception))
+
+
+class Alone(unittest.TestCase):
+    def test_nothing_is_imported_but_the_standard_library_three_packages_and_these_files(self):
+        folder = pathlib.Path(__file__).resolve().parent
+        files = list(folder.glob("*.py"))
+        allowed = sys.stdlib_module_names | {"zstandard", "google.protobuf", "yaml"} | {file.stem for file in files}
+        self.assertGreater(len(files), 10)
+        for file in files:
+            for node in ast.walk(ast.parse(file.read_text())):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom):
+                    self.assertEqual(node.level, 0, file)
+                    names.append(node.module)
+                self.assertNotIn("importlib", names, file)
+                self.assertNotIn("ctypes", names, file)
+                for name in names:
+                    self.assertTrue({name, name.split(".")[0]} & allowed, f"{file.name} imports {name}")
 
 
 class Container(OnDisk):

@@ -5,7 +5,7 @@ Every one of these is a container that is valid in every byte.
 import pack
 import schema
 from changes import go, no_go, refused
-from edits import archive, edited, message, step
+from edits import archive, edited, message, set_oracle, step
 from facts import STDIN, STDOUT, event, varint, varint_read
 
 
@@ -225,6 +225,21 @@ def _(f):
 def _(f):
     """The archive's list was changed, its bytes were not."""
     edited(f, archive(f, f.run("pack", "strict"))).members[2].size_bytes += 1
+
+
+def bounds(f, text):
+    set_oracle(f, lambda oracle: oracle + f"\nbounds: {{{text}}}\n")
+
+
+@refused("oracle-gives-an-hour", "ended_ms.*60000")
+def _(f):
+    """The bundle's own oracle lets every role live for an hour; the language allows a minute."""
+    bounds(f, "ended_ms: 3600000")
+
+
+@refused("oracle-gives-an-hour-of-grace", "grace_ms.*60000")
+def _(f):
+    bounds(f, "grace_ms: 3600000")
 
 
 # ---- malformed by DECISION 1.1 ----

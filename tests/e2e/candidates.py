@@ -143,6 +143,29 @@ class Shipped(unittest.TestCase):
                          ["  - /etc/passwd", "  - optional: /etc/nsswitch.conf"])
         self.assertEqual([line for line in strict if line not in usable], [])
 
+    def test_what_each_says_to_get_is_what_the_script_installs(self):
+        script = (hostile.SOURCE / "script" / "candidates").read_text()
+        debian, npm, prefix = (re.search(rf"^{name}=\(?([^)#\n]*)", script, re.M)[1].split()
+                               for name in ("debian", "npm", "npm_prefix"))
+        self.assertTrue(all(re.fullmatch(r"@[a-z-]+/[a-z-]+@[0-9.]+", package) for package in npm), npm)
+        for name, _, version in (package.rpartition("@") for package in npm):
+            self.assertIn(f"`{name}` {version} ", (hostile.SOURCE / "docs" / "CANDIDATES.md").read_text())
+        told = set()
+        for name in set(NAMES) - {"seatbelt"}:
+            for get in re.findall(r"get: ([^}\n]+)\}", (CANDIDATES / name / "candidate.yaml").read_text()):
+                *words, package = get.split()
+                self.assertIn((words, package), [(["apt-get", "install"], each) for each in debian] + [
+                    (["npm", "install", "--global", "--prefix", *prefix], each) for each in npm], name)
+                told.add(package)
+        self.assertEqual(told, {*debian, *npm})
+
+    def test_what_is_not_measured_is_called_so_wherever_it_is_named(self):
+        seatbelt = CANDIDATES / "seatbelt"
+        for path in (seatbelt / "NOTE.md", seatbelt / "candidate.yaml", hostile.SOURCE / "README.md",
+                     hostile.SOURCE / "docs" / "CANDIDATES.md"):
+            self.assertRegex(path.read_text(), r"(?si)(seatbelt|sandbox-exec)[^#]{,200}\bunmeasured\b|"
+                             r"\bunmeasured\b[^#]{,200}(seatbelt|sandbox-exec)", path)
+
     def test_one_whose_program_is_missing_is_skipped_with_how_to_get_it(self):
         done = subprocess.run([hostile.SOURCE / "script" / "candidates", "--record", "--build", hostile.BUILD,
                                "seatbelt"], capture_output=True, text=True, timeout=60)

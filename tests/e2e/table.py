@@ -2,6 +2,7 @@
 """The table of candidates, from bundles alone: usage: table.py BUILD SOURCE (after bundles.py)"""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -115,6 +116,23 @@ class Recorded(unittest.TestCase):
         self.assertEqual(len(lines), 2 + 4)
         self.assertTrue(all(line.count("|") == 6 for line in lines), done.stdout)
         self.assertIn("parent: all reached<br>child: all reached<br>grandchild: all reached", done.stdout)
+
+    def test_of_a_folder_it_tells_every_bundle_below_it_and_each_ending_in_words_of_its_own(self):
+        below = PLACE / "some" / "results"
+        below.mkdir(parents=True)
+        for name in ("exits", "open"):
+            shutil.copy(bundle(name), below)
+        (below / "plan.yaml").write_text("no bundle\n")
+        done, rows = rows_of(PLACE / "some")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual([(row["candidate"], row["experiment"], row["endings"][0]["ended"]) for row in rows],
+                         [("landlock-pidns", "exits", 1), ("open", "hook-confinement", 0)])
+        self.assertEqual([(end["role"], end["ended_by"]) for end in rows[0]["tree"]],
+                         [("parent", {"exit": 1}), ("child", {"step": 1}), ("grandchild", {"step": 1})])
+        self.assertEqual(rows_of(below / "exits.exhibit", below / "open.exhibit")[1], rows)
+        lines = ask("--table=markdown", PLACE / "some").stdout.splitlines()[2:]
+        self.assertEqual([line.split(" | ")[2].split("<br>")[0] for line in lines],
+                         ["tree: gone in time, quiet", "tree: not gone in time, not quiet"])
 
     def test_another_oracle_judges_all_and_is_said_to_be_prospective(self):
         oracle = SOURCE / "experiments" / "hook-confinement" / "oracle-wrong.yaml"

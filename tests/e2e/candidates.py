@@ -159,6 +159,14 @@ class Shipped(unittest.TestCase):
                 told.add(package)
         self.assertEqual(told, {*debian, *npm})
 
+    def test_another_experiment_is_refused_where_there_is_none_and_measured_where_there_is(self):
+        script = [hostile.SOURCE / "script" / "candidates", "--record", "--build", hostile.BUILD, "--experiment"]
+        wrong = subprocess.run([*script, "none", "seatbelt"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((wrong.returncode, "usage: script/candidates" in wrong.stderr), (2, True), wrong)
+        done = subprocess.run([*script, "lifetimes", "seatbelt"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout.count("skipped")), (0, 2), done)
+        self.assertTrue((hostile.BUILD / "candidates" / "lifetimes").is_dir())
+
     def test_what_is_not_measured_is_called_so_wherever_it_is_named(self):
         seatbelt = CANDIDATES / "seatbelt"
         for path in (seatbelt / "NOTE.md", seatbelt / "candidate.yaml", hostile.SOURCE / "README.md",

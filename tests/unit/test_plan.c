@@ -227,14 +227,20 @@ static void a_link_within_the_folder_is_followed(void **state)
     plan_done(&plan);
 }
 
+#define HOOKS EXPERIMENTS "/hook-confinement"
+
 static void the_shipped_plans_fit_their_oracles(void **state)
 {
     static const struct {
-        const char *file, *candidate, *policy;
-    } plans[] = {{"plan.yaml", "landlock", "deny-default.yaml"},
-                 {"plan-open.yaml", "open", NULL},
-                 {"plan-usable.yaml", "landlock-pidns", "usable.yaml"}};
-    static const char *const oracles[] = {"oracle.yaml", "oracle-wrong.yaml"};
+        const char *folder, *file, *candidate, *policy;
+        size_t case_count, trial_count;
+        const char *oracles[2];
+    } plans[] = {
+        {HOOKS, "plan.yaml", "landlock", "deny-default.yaml", 5, 2, {"oracle.yaml", "oracle-wrong.yaml"}},
+        {HOOKS, "plan-open.yaml", "open", NULL, 5, 2, {"oracle.yaml", "oracle-wrong.yaml"}},
+        {HOOKS, "plan-usable.yaml", "landlock-pidns", "usable.yaml", 5, 2, {"oracle.yaml", "oracle-wrong.yaml"}},
+        {EXPERIMENTS "/lifetimes", "plan.yaml", "landlock-pidns", "usable.yaml", 0, 6, {"oracle.yaml"}},
+    };
 
     (void)state;
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
@@ -242,7 +248,7 @@ static void the_shipped_plans_fit_their_oracles(void **state)
         struct plan plan;
         struct err err = {0};
 
-        (void)snprintf(path, sizeof path, EXPERIMENTS "/hook-confinement/%s", plans[i].file);
+        (void)snprintf(path, sizeof path, "%s/%s", plans[i].folder, plans[i].file);
         if (plan_read(path, CANDIDATES, &plan, &err) < 0)
             fail_msg("%s", err.text);
         assert_string_equal(plan.candidate.name, plans[i].candidate);
@@ -250,12 +256,13 @@ static void the_shipped_plans_fit_their_oracles(void **state)
         if (plans[i].policy != NULL)
             assert_string_equal(strrchr(plan.candidate.policy_file, '/') + 1, plans[i].policy);
         assert_string_equal(strrchr(plan.oracle_file, '/'), "/oracle.yaml");
-        assert_int_equal(plan.case_count, 5);
-        for (size_t j = 0; j < sizeof oracles / sizeof oracles[0]; j++) {
+        assert_int_equal(plan.case_count, plans[i].case_count);
+        assert_int_equal(plan.trial_count, plans[i].trial_count);
+        for (size_t j = 0; j < 2 && plans[i].oracles[j] != NULL; j++) {
             AUTO_BYTES struct bytes text = {0};
             struct oracle oracle;
 
-            (void)snprintf(path, sizeof path, EXPERIMENTS "/hook-confinement/%s", oracles[j]);
+            (void)snprintf(path, sizeof path, "%s/%s", plans[i].folder, plans[i].oracles[j]);
             assert_int_equal(file_read_path(AT_FDCWD, path, 0, LIMIT_YAML_BYTES, &text, &err), 0);
             if (oracle_parse(path, text.data, text.size_bytes, &oracle, &err) < 0 ||
                 oracle_fits_plan(path, &oracle, &plan, &err) < 0)

@@ -158,7 +158,8 @@ static bool archives_add(const struct judge_run *run, const struct oracle_case *
     return true;
 }
 
-static bool case_add(const struct judge_run *run, const struct oracle_case *expected, Exhibit__Claim *claim)
+static bool case_add(const struct judge *judge, const struct judge_run *run, const struct oracle_case *expected,
+                     Exhibit__Claim *claim)
 {
     Exhibit__CaseResult *result = MAKE(claim, cases, Exhibit__CaseResult, exhibit__case_result__init);
 
@@ -173,7 +174,7 @@ static bool case_add(const struct judge_run *run, const struct oracle_case *expe
         result->how_case = EXHIBIT__CASE_RESULT__HOW_EXIT;
         result->exit = run->exit_value;
     }
-    result->met = judge_case_is_met(run, expected, NULL);
+    result->met = judge_case_is_met(judge, run, expected, NULL);
     return archives_add(run, expected, result);
 }
 
@@ -189,7 +190,7 @@ static bool cases_add(const struct judge *judge, Exhibit__Claim *claim)
             const struct judge_run *run =
                 judge_case_run(judge, judge->oracle->cases[i].name, runs[j].mode, runs[j].repeat);
 
-            if (run != NULL && !case_add(run, &judge->oracle->cases[i], claim))
+            if (run != NULL && !case_add(judge, run, &judge->oracle->cases[i], claim))
                 return false;
         }
     return true;

@@ -176,7 +176,7 @@ static int artifact_take(struct judge *judge, struct judge_run *run, const Exhib
             run->leaked = true;
             run->leaked_seq = event->seq;
         }
-    if (run->kind != EXHIBIT__RUN_KIND__RUN_CASE)
+    if (run->kind != EXHIBIT__RUN_KIND__RUN_CASE && run->kind != EXHIBIT__RUN_KIND__RUN_LAUNCHER)
         return 0;
     if (bytes_reserve(&packed, exhibit__artifact__get_packed_size(event->artifact), LIMIT_EVENT_BYTES, err) < 0 ||
         judge_grow(&run->artifacts, &run->artifact_room, run->artifact_count, sizeof(Exhibit__Artifact *), err) < 0)

@@ -112,8 +112,9 @@ static const char *matcher_word(const struct oracle_matcher *matcher)
 }
 
 /* Matches, and says on which stream where it is on one: else "". */
-static const char *matcher_apply(const struct judge_run *run, const struct oracle_matcher *matcher,
-                                 struct judge_shown shown[2], struct judge_finding *out)
+static const char *matcher_apply(const struct judge *judge, const struct judge_run *run,
+                                 const struct oracle_matcher *matcher, struct judge_shown shown[2],
+                                 struct judge_finding *out)
 {
     struct judge_shown *on = &shown[matcher->on_stderr];
 
@@ -129,7 +130,7 @@ static const char *matcher_apply(const struct judge_run *run, const struct oracl
     case ORACLE_FILE_EXISTS:
     case ORACLE_FILE_ABSENT:
     case ORACLE_FILE_SHA256:
-        judge_files_match(run, matcher, out);
+        judge_files_match(judge, run, matcher, out);
         return "";
     case ORACLE_JSON_EQUALS:
     case ORACLE_JSON_TYPE:
@@ -157,7 +158,7 @@ static void listener_tell(const struct judge_listener *listener, const char *sen
         listener->take(listener->context, sentence, seq);
 }
 
-bool judge_case_is_met(const struct judge_run *run, const struct oracle_case *expected,
+bool judge_case_is_met(const struct judge *judge, const struct judge_run *run, const struct oracle_case *expected,
                        const struct judge_listener *listener)
 {
     struct judge_shown shown[2] = {shown_of(run, EXHIBIT__STREAM_NAME__STREAM_STDOUT, "stdout"),
@@ -172,7 +173,7 @@ bool judge_case_is_met(const struct judge_run *run, const struct oracle_case *ex
     for (size_t i = 0; run->exited && i < expected->matcher_count; i++) {
         const struct oracle_matcher *matcher = &expected->matchers[i];
         struct judge_finding finding;
-        const char *stream = matcher_apply(run, matcher, shown, &finding);
+        const char *stream = matcher_apply(judge, run, matcher, shown, &finding);
         char sentence[sizeof finding.text + 64];
 
         if (finding.holds)

@@ -38,7 +38,7 @@ struct judge_listener {
 };
 
 /* Whether the run meets the case. `listener` hears of each failing matcher, or why there is none; it may be NULL. */
-bool judge_case_is_met(const struct judge_run *run, const struct oracle_case *expected,
+bool judge_case_is_met(const struct judge *judge, const struct judge_run *run, const struct oracle_case *expected,
                        const struct judge_listener *listener);
 
 /* Notes that the matcher does not hold: all of "expected E, seen S, at W". */
@@ -60,8 +60,9 @@ void judge_json_match(struct judge_shown *shown, const struct oracle_matcher *ma
 /* Whether bytes hold a run that the expression describes, in time proportional to bytes times places. */
 bool judge_regex_is_found(const struct oracle_regex *regex, const struct bytes *bytes);
 
-/* Matches what a run left in its scratch. */
-void judge_files_match(const struct judge_run *run, const struct oracle_matcher *matcher, struct judge_finding *out);
+/* Matches what a run left in its scratch, but for what the launcher leaves there by itself. After judge_settle. */
+void judge_files_match(const struct judge *judge, const struct judge_run *run, const struct oracle_matcher *matcher,
+                       struct judge_finding *out);
 
 /* Whether a path is one that a pattern with at most one '*' names. */
 bool judge_path_matches(const char *pattern, const ProtobufCBinaryData *path);

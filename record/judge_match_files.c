@@ -3,6 +3,7 @@
  */
 #include "record/judge_match.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -29,16 +30,34 @@ struct left {
     bool whole; /* the listing of the run is */
 };
 
-static struct left left_of(const struct judge_run *run, const char *pattern)
+static int path_compare(const void *key, const void *item)
+{
+    const Exhibit__Artifact *const *artifact = item;
+
+    return judge_bytes_order(key, &(*artifact)->path);
+}
+
+/* Whether the launcher leaves this path whatever the command. */
+static bool is_of_launcher(const struct judge_run *launcher, const ProtobufCBinaryData *path)
+{
+    return launcher != NULL && launcher->artifact_count > 0 &&
+           bsearch(path, launcher->artifacts, launcher->artifact_count, sizeof *launcher->artifacts, path_compare) !=
+               NULL;
+}
+
+static struct left left_of(const struct judge *judge, const struct judge_run *run, const char *pattern)
 {
     struct left left = {.whole = run->listed};
+    const struct judge_run *launcher = NULL;
 
+    if (run->mode == EXHIBIT__MODE__MODE_STRICT)
+        launcher = judge_run_of(judge, EXHIBIT__RUN_KIND__RUN_LAUNCHER, "launcher", EXHIBIT__MODE__MODE_STRICT, 1);
     for (size_t i = 0; i < run->artifact_count; i++) {
         const Exhibit__Artifact *artifact = run->artifacts[i];
 
         if (artifact->path.len == 0 || S_ISDIR(artifact->mode))
             left.whole = false;
-        if (!judge_path_matches(pattern, &artifact->path))
+        if (!judge_path_matches(pattern, &artifact->path) || is_of_launcher(launcher, &artifact->path))
             continue;
         if (left.first == NULL)
             left.first = artifact;
@@ -67,9 +86,10 @@ static void digest_match(const struct left *left, const struct oracle_matcher *m
         judge_finding_differs(out, "expected %s, seen %s, at %.80s", wanted, seen, matcher->path);
 }
 
-void judge_files_match(const struct judge_run *run, const struct oracle_matcher *matcher, struct judge_finding *out)
+void judge_files_match(const struct judge *judge, const struct judge_run *run, const struct oracle_matcher *matcher,
+                       struct judge_finding *out)
 {
-    struct left left = left_of(run, matcher->path);
+    struct left left = left_of(judge, run, matcher->path);
 
     if (matcher->kind == ORACLE_FILE_SHA256) {
         digest_match(&left, matcher, out);

@@ -21,12 +21,13 @@ static void sentence_take(void *context, const char *sentence, uint64_t seq)
                   checked->run->repeat, sentence);
 }
 
-static void case_check(struct judge_verdict *verdict, const struct judge_run *run, const struct oracle_case *expected)
+static void case_check(const struct judge *judge, struct judge_verdict *verdict, const struct judge_run *run,
+                       const struct oracle_case *expected)
 {
     struct checked checked = {verdict, run};
     struct judge_listener listener = {sentence_take, &checked};
 
-    (void)judge_case_is_met(run, expected, &listener);
+    (void)judge_case_is_met(judge, run, expected, &listener);
 }
 
 void judge_rule_baseline(const struct judge *judge, struct judge_verdict *verdict)
@@ -37,7 +38,7 @@ void judge_rule_baseline(const struct judge *judge, struct judge_verdict *verdic
             const struct judge_run *run = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_BASELINE, repeat);
 
             if (run != NULL)
-                case_check(verdict, run, expected);
+                case_check(judge, verdict, run, expected);
         }
 }
 
@@ -48,7 +49,7 @@ void judge_rule_contract(const struct judge *judge, struct judge_verdict *verdic
         const struct judge_run *run = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_STRICT, 1);
 
         if (run != NULL)
-            case_check(verdict, run, expected);
+            case_check(judge, verdict, run, expected);
     }
 }
 

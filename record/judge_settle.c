@@ -114,11 +114,20 @@ static void gone_settle(struct judge_run *run)
     }
 }
 
+static int path_order(const void *a, const void *b)
+{
+    const Exhibit__Artifact *const *left = a, *const *right = b;
+
+    return judge_bytes_order(&(*left)->path, &(*right)->path);
+}
+
 void judge_settle(struct judge *judge)
 {
     for (size_t i = 0; i < judge->run_count; i++) {
         struct judge_run *run = judge->runs[i];
 
+        if (run->kind == EXHIBIT__RUN_KIND__RUN_LAUNCHER && run->artifact_count > 0)
+            qsort(run->artifacts, run->artifact_count, sizeof *run->artifacts, path_order);
         if (run->row_count > 0)
             qsort(run->rows, run->row_count, sizeof *run->rows, row_order);
         judge_lines_unite(run);

@@ -185,7 +185,7 @@ struct judge_run {
     bool stream_cut[JUDGE_STREAMS]; /* its end says that more came than was kept */
     struct digest stream_digest[JUDGE_STREAMS];
     bool listed;                   /* what it left was listed to the end: another's event followed its last freeze */
-    Exhibit__Artifact **artifacts; /* copies; owned */
+    Exhibit__Artifact **artifacts; /* of a case, or of the launcher (at the end in order of paths): copies; owned */
     size_t artifact_count;
     size_t artifact_room;
 };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
+int archive_bytes_order(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
 {
     size_t common = a->len < b->len ? a->len : b->len;
     int order = common == 0 ? 0 : memcmp(a->data, b->data, common);
@@ -23,8 +23,8 @@ static bool same_owner(const Exhibit__MemberOwner *a, const Exhibit__MemberOwner
 {
     if (a == NULL || b == NULL)
         return a == b;
-    return a->uid == b->uid && a->gid == b->gid && compare_bytes(&a->uname, &b->uname) == 0 &&
-           compare_bytes(&a->gname, &b->gname) == 0;
+    return a->uid == b->uid && a->gid == b->gid && archive_bytes_order(&a->uname, &b->uname) == 0 &&
+           archive_bytes_order(&a->gname, &b->gname) == 0;
 }
 
 /* The fields of DECISION 6.4, each a bit, in the order in which a difference is told. */
@@ -44,12 +44,12 @@ static unsigned fields_that_differ(const Exhibit__ArchiveMember *a, const Exhibi
 {
     unsigned fields = 0;
 
-    fields |= compare_bytes(&a->path, &b->path) == 0 ? 0u : FIELD_PATH;
+    fields |= archive_bytes_order(&a->path, &b->path) == 0 ? 0u : FIELD_PATH;
     fields |= a->type == b->type ? 0u : FIELD_TYPE;
     fields |= a->mode == b->mode ? 0u : FIELD_MODE;
     fields |= a->size_bytes == b->size_bytes ? 0u : FIELD_SIZE;
-    fields |= compare_bytes(&a->sha256, &b->sha256) == 0 ? 0u : FIELD_DIGEST;
-    fields |= compare_bytes(&a->link, &b->link) == 0 ? 0u : FIELD_LINK;
+    fields |= archive_bytes_order(&a->sha256, &b->sha256) == 0 ? 0u : FIELD_DIGEST;
+    fields |= archive_bytes_order(&a->link, &b->link) == 0 ? 0u : FIELD_LINK;
     fields |= a->mtime_s == b->mtime_s ? 0u : FIELD_MTIME;
     fields |= same_owner(a->owner, b->owner) ? 0u : FIELD_OWNER;
     return fields;
@@ -177,7 +177,7 @@ static void listing_done(struct listing *listing)
 static int compare_placed(const void *left, const void *right)
 {
     const struct placed *a = left, *b = right;
-    int order = compare_bytes(&a->member->path, &b->member->path);
+    int order = archive_bytes_order(&a->member->path, &b->member->path);
 
     return order != 0 ? order : (a->place > b->place) - (a->place < b->place);
 }
@@ -211,10 +211,10 @@ static struct listing take_member_path(struct listing *from, const ProtobufCBina
 {
     struct listing group;
 
-    while (from->at < from->count && compare_bytes(&from->members[from->at].member->path, path) < 0)
+    while (from->at < from->count && archive_bytes_order(&from->members[from->at].member->path, path) < 0)
         from->at++;
     group = (struct listing){.members = from->members + from->at};
-    while (from->at < from->count && compare_bytes(&from->members[from->at].member->path, path) == 0) {
+    while (from->at < from->count && archive_bytes_order(&from->members[from->at].member->path, path) == 0) {
         from->at++;
         group.count++;
     }
@@ -244,7 +244,7 @@ static const ProtobufCBinaryData *next_path(const struct listing *a, const struc
 
     if (left == NULL || right == NULL)
         return left == NULL ? right : left;
-    return compare_bytes(left, right) <= 0 ? left : right;
+    return archive_bytes_order(left, right) <= 0 ? left : right;
 }
 
 int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact *again, const Exhibit__Artifact *strict,
@@ -275,8 +275,8 @@ int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact 
             return 0;
         }
     }
-    if (asked->bytes && compare_bytes(&baseline->sha256, &strict->sha256) != 0 &&
-        (again == NULL || compare_bytes(&baseline->sha256, &again->sha256) == 0))
+    if (asked->bytes && archive_bytes_order(&baseline->sha256, &strict->sha256) != 0 &&
+        (again == NULL || archive_bytes_order(&baseline->sha256, &again->sha256) == 0))
         out->what = "its bytes differ between baseline and strict";
     return 0;
 }
@@ -284,7 +284,7 @@ int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact 
 static int compare_artifacts(const void *left, const void *right)
 {
     const Exhibit__Event *a = *(const Exhibit__Event *const *)left, *b = *(const Exhibit__Event *const *)right;
-    int order = compare_bytes(&a->artifact->path, &b->artifact->path);
+    int order = archive_bytes_order(&a->artifact->path, &b->artifact->path);
 
     return order != 0 ? order : (a->seq > b->seq) - (a->seq < b->seq);
 }

@@ -15,6 +15,9 @@ int archives_check(const struct facts *facts, struct err *err);
 /* Whether a path matches an oracle's pattern: a '*' in it stands for any bytes but '/'. An empty path matches none. */
 bool archive_matches(const char *pattern, const ProtobufCBinaryData *path);
 
+/* Orders two byte strings as memcmp does, a shorter one first where it begins the other. */
+int archive_bytes_order(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b);
+
 /* The only artifact of a run that matches. NULL: none, or more than one. *out_count is how many. */
 const Exhibit__Event *archive_only(const struct facts *facts, const struct run *run, const char *pattern,
                                    size_t *out_count);

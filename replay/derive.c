@@ -3,12 +3,14 @@
  */
 #include "replay/derive.h"
 
+#include "replay/archives.h"
 #include "replay/attempts.h"
 #include "replay/lines.h"
 #include "replay/messages.h"
 #include "replay/roles.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Sorts the states of the targets by target: a pass for each keeps them in order. */
 static int sort_states(struct facts *facts, struct err *err)
@@ -29,10 +31,39 @@ static int sort_states(struct facts *facts, struct err *err)
     return 0;
 }
 
+static int order_by_path(const void *a, const void *b)
+{
+    const Exhibit__Event *const *left = a, *const *right = b;
+
+    return archive_bytes_order(&(*left)->artifact->path, &(*right)->artifact->path);
+}
+
+static int sort_launcher_files(struct facts *facts, struct err *err)
+{
+    const struct run *run =
+        tables_run(&facts->tables, EXHIBIT__RUN_KIND__RUN_LAUNCHER, "launcher", EXHIBIT__MODE__MODE_STRICT, 1);
+    struct span found = {0};
+    const Exhibit__Event **sorted;
+
+    if (run != NULL)
+        found = tables_of_run(&facts->tables, EXHIBIT__EVENT__WHAT_ARTIFACT, run->number);
+    if (found.count == 0)
+        return 0;
+    sorted = arena_take(&facts->tables.arena, found.count * sizeof *sorted);
+    if (sorted == NULL)
+        return err_set(err, ERR_SYSTEM, "memory for what the launcher left");
+    memcpy(sorted, found.events, found.count * sizeof *sorted);
+    qsort(sorted, found.count, sizeof *sorted, order_by_path);
+    facts->launcher_files = (struct span){sorted, found.count};
+    return 0;
+}
+
 int facts_derive(struct facts *facts, struct err *err)
 {
     int code = sort_states(facts, err);
 
+    if (code == 0)
+        code = sort_launcher_files(facts, err);
     if (code == 0)
         code = messages_derive(facts, err);
     for (size_t i = 0; i < facts->tables.run_count && code == 0; i++) {

@@ -112,6 +112,7 @@ struct facts {
     size_t message_count;
     const Exhibit__Event **states;     /* what state_of points into */
     struct span state_of[TARGET_ROOM]; /* TargetState events by target */
+    struct span launcher_files;        /* what the launcher's own run left, by path */
 };
 
 /*

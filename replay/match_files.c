@@ -37,14 +37,33 @@ struct named {
     const Exhibit__Event *regular; /* the first regular file; NULL: none */
 };
 
-static struct named find_named(struct span artifacts, const char *pattern)
+/* Whether the launcher leaves this path by itself, whatever the command. */
+static bool is_launchers(const struct span *files, const ProtobufCBinaryData *path)
+{
+    size_t low = 0, high = files->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = archive_bytes_order(path, &files->events[middle]->artifact->path);
+
+        if (order == 0)
+            return true;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+static struct named find_named(struct span artifacts, const struct span *launcher_files, const char *pattern)
 {
     struct named named = {0};
 
     for (size_t i = 0; i < artifacts.count; i++) {
         const Exhibit__Event *event = artifacts.events[i];
 
-        if (!archive_matches(pattern, &event->artifact->path))
+        if (!archive_matches(pattern, &event->artifact->path) || is_launchers(launcher_files, &event->artifact->path))
             continue;
         named.count++;
         if (named.first == NULL)
@@ -122,7 +141,9 @@ int match_file(struct matching *matching, const struct oracle_matcher *matcher, 
 {
     struct span artifacts =
         tables_of_run(&matching->facts->tables, EXHIBIT__EVENT__WHAT_ARTIFACT, matching->run->number);
-    struct named named = find_named(artifacts, matcher->path);
+    const struct span none = {0};
+    bool strict = matching->run->start->mode == EXHIBIT__MODE__MODE_STRICT;
+    struct named named = find_named(artifacts, strict ? &matching->facts->launcher_files : &none, matcher->path);
     char quoted[80];
 
     (void)err;

@@ -251,10 +251,31 @@ static void proof_release(struct proof *proof)
     }
     free(proof->runs);
     free(proof->marks);
+    free(proof->launcher_files);
     spoken_free(proof->spoken, proof->ledger.run_count);
     ledger_done(&proof->ledger);
     if (proof->claim != NULL)
         exhibit__claim__free_unpacked(proof->claim, NULL);
+}
+
+/* Gathers what the launcher leaves around a command that does nothing (ORACLE 4.12). */
+static void proof_launcher(struct proof *proof)
+{
+    const struct ledger_run *run =
+        ledger_find(&proof->ledger, EXHIBIT__RUN_KIND__RUN_LAUNCHER, "launcher", EXHIBIT__MODE__MODE_STRICT, 1);
+    const Exhibit__Event *event;
+    size_t position = 0;
+
+    if (run == NULL)
+        return;
+    proof->launcher_files = calloc(run->events.count + 1, sizeof(const ProtobufCBinaryData *));
+    if (proof->launcher_files == NULL) {
+        proof_no_memory(proof);
+        return;
+    }
+    while ((event = ledger_next(run, EXHIBIT__EVENT__WHAT_ARTIFACT, &position)) != NULL)
+        proof->launcher_files[proof->launcher_file_count++] = &event->artifact->path;
+    qsort(proof->launcher_files, proof->launcher_file_count, sizeof(const ProtobufCBinaryData *), proof_path_order);
 }
 
 static void proof_prepare(struct proof *proof)
@@ -275,6 +296,7 @@ static void proof_prepare(struct proof *proof)
         proof->runs[i].run = proof->ledger.runs[i];
         proof->runs[i].spoken = &proof->spoken[i];
     }
+    proof_launcher(proof);
     proof_processes(proof);
     proof_sightings(proof);
 }

@@ -63,7 +63,9 @@ struct proof {
     const struct oracle *oracle;
     struct ledger ledger;
     struct spoken *spoken;
-    struct proof_run *runs;   /* in the ledger's order */
+    struct proof_run *runs;                     /* in the ledger's order */
+    const ProtobufCBinaryData **launcher_files; /* paths that the launcher leaves by itself, sorted; owned */
+    size_t launcher_file_count;
     struct proof_mark *marks; /* sorted by nonce, then by sequence */
     size_t mark_count;
     Exhibit__Claim *claim;
@@ -177,6 +179,10 @@ void proof_meet(struct proof *proof, const struct oracle_case *named, struct pro
 
 /* Whether a path, of an artifact or of an archive's member, matches a pattern of the oracle with at most one '*'. */
 bool proof_path_matches(const char *pattern, const ProtobufCBinaryData *path);
+
+/* Orders pointers to paths by the paths' bytes, a shorter one first where it begins the other: for qsort and bsearch.
+ */
+int proof_path_order(const void *a, const void *b);
 
 /* The rules of DECISION 5, in the order of the table. Each refutes through proof_refute what does not hold. */
 

@@ -109,15 +109,25 @@ struct proof_named_files {
     const Exhibit__Event *regular; /* the first one that is a regular file; NULL: none */
 };
 
-static struct proof_named_files proof_name_files(const struct ledger_run *run, const char *pattern)
+/* Whether the launcher leaves a file of this path in any strict run, whatever the command. */
+static bool proof_is_of_launcher(const struct proof *proof, const ProtobufCBinaryData *path)
+{
+    return proof->launcher_file_count > 0 && bsearch(&path, proof->launcher_files, proof->launcher_file_count,
+                                                     sizeof(const ProtobufCBinaryData *), proof_path_order) != NULL;
+}
+
+static struct proof_named_files proof_name_files(const struct proof *proof, const struct ledger_run *run,
+                                                 const char *pattern)
 {
     struct proof_named_files out = {0};
+    bool strict = ledger_told(run)->mode == EXHIBIT__MODE__MODE_STRICT;
     const Exhibit__Event *event;
     size_t position = 0;
 
     while ((event = ledger_next(run, EXHIBIT__EVENT__WHAT_ARTIFACT, &position)) != NULL) {
         out.of++;
-        if (!proof_path_matches(pattern, &event->artifact->path))
+        if (!proof_path_matches(pattern, &event->artifact->path) ||
+            (strict && proof_is_of_launcher(proof, &event->artifact->path)))
             continue;
         out.count++;
         if (out.first == NULL)
@@ -190,7 +200,7 @@ static void proof_meet_files(const struct proof_meeting *meeting, const struct o
                              struct matching *out)
 {
     const struct ledger_run *run = meeting->run->run;
-    struct proof_named_files files = proof_name_files(run, matcher->path);
+    struct proof_named_files files = proof_name_files(meeting->proof, run, matcher->path);
     struct matching_quote path = matching_quote(matcher->path, strlen(matcher->path));
 
     if (matcher->kind == ORACLE_FILE_ABSENT)

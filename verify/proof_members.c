@@ -28,6 +28,13 @@ static int proof_compare_paths(const ProtobufCBinaryData *a, const ProtobufCBina
     return a->len < b->len ? -1 : a->len > b->len;
 }
 
+int proof_path_order(const void *a, const void *b)
+{
+    const ProtobufCBinaryData *const *left = a, *const *right = b;
+
+    return proof_compare_paths(*left, *right);
+}
+
 static int proof_compare_members(const void *a, const void *b)
 {
     const struct proof_member *left = a, *right = b;

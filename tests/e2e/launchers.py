@@ -2,6 +2,8 @@
 """Launchers that do something by themselves: what they do is told as theirs, never a hang, and never a false denial.
 Networks of their own, with and without a way out. usage: launchers.py BUILD SOURCE
 """
+import hashlib
+import json
 import os
 import shutil
 import stat
@@ -54,8 +56,12 @@ def cases_in(**named):
 
 
 def setUpModule():
-    for mode in ("relay", "swallow", "litter"):
-        place(mode, mode, trials=BOOTSTRAP if mode == "litter" else None, cases=cases_in(says=("echo said", {"exit": 0, "stdout": {"equals": "said\n"}})))
+    for mode in ("relay", "swallow"):
+        place(mode, mode, cases=cases_in(says=("echo said", {"exit": 0, "stdout": {"equals": "said\n"}})))
+    place("litter", "litter", trials=BOOTSTRAP, cases=cases_in(
+        clean=("exit 0", {"exit": 0, "files": [{"path": ".launcher/*", "absent": True}]}),
+        makes=("cd {scratch} && (test -d .launcher || mkdir .launcher) && echo trace >.launcher/file && "
+               "echo >.launcher/own", {"files": [{"path": ".launcher/own", "exists": True}]})))
     place("session", "session", confined=False,
           trials=[{**TREE, "ending": {"steps": [ENDING]}}])
     place("lock", "lock", ending={**ENDING, "signal": "KILL"})
@@ -172,6 +178,25 @@ class ByItself(Case):
         self.assertTrue(stat.S_ISDIR(mode))
         self.assertIn("leaves in scratch .launcher/, .launcher/file, empty/, bootstrap: .launcher/,",
                       hostile.run("exhibit-verify", PLACES["litter"].bundle).stdout)
+
+    def test_a_file_that_it_leaves_is_never_the_commands(self):
+        """A path that its own run left, too, is not looked at in strict runs, and is in those without it."""
+        bundle, oracle = PLACES["litter"].bundle, PLACES["litter"].folder / "other.yaml"
+        digest = "{path: .launcher/file, sha256: %s}" % hashlib.sha256(b"trace\n").hexdigest()
+        for case, wanted, baseline, strict in (
+                ("makes", "{path: .launcher/file, absent: true}", False, True),
+                ("makes", "{path: .launcher/file, exists: true}", True, False),
+                ("makes", digest, True, False), ("clean", digest, False, False),
+                ("makes", "{path: '.launcher/*', absent: true}", False, False),
+                ("makes", "{path: '.launcher/*', exists: true}", True, True)):
+            oracle.write_text(f"version: 1\ntrials: []\ncases: [{{name: {case}, files: [{wanted}]}}]\n")
+            for judge, words in (("rejudge", [bundle, oracle]),
+                                 ("exhibit-replay", [bundle, "--json", "--oracle", oracle]),
+                                 ("exhibit-verify", [bundle, "--json", "--oracle", oracle])):
+                told = json.loads(hostile.run(judge, *words).stdout)
+                with self.subTest(judge=judge, case=case, wanted=wanted):
+                    self.assertEqual([met(told.get("claim", told), mode)[case] for mode in ("baseline", "strict")],
+                                     [baseline, strict])
 
     def test_a_folder_that_stays_only_when_it_is_killed(self):
         self.fails("lock", [])

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -23,6 +25,15 @@ static char folder[64];
 static int dir_fd = -1;
 static unsigned cores; /* that the process seems to have */
 static bool interrupted, short_reads;
+
+/* Where workers wait in a read until a second one is in its own. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t second_came;
+    bool wanted, met, in_vain;
+    pthread_t starter, first; /* the thread that gives the work, and the worker that came first */
+    bool has_first;
+} meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .second_came = PTHREAD_COND_INITIALIZER};
 
 /* The linker puts these before the real ones. */
 int __wrap_sched_getaffinity(pid_t pid, size_t size_bytes, cpu_set_t *out);
@@ -38,10 +49,47 @@ int __wrap_sched_getaffinity(pid_t pid, size_t size_bytes, cpu_set_t *out)
     return 0;
 }
 
+static void meet(void)
+{
+    struct timespec deadline;
+
+    if (pthread_equal(pthread_self(), meeting.starter))
+        return;
+    (void)clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += 5;
+    (void)pthread_mutex_lock(&meeting.lock);
+    if (!meeting.has_first) {
+        meeting.has_first = true;
+        meeting.first = pthread_self();
+        while (!meeting.met && !meeting.in_vain)
+            meeting.in_vain = pthread_cond_timedwait(&meeting.second_came, &meeting.lock, &deadline) != 0;
+    } else if (!meeting.in_vain && !pthread_equal(pthread_self(), meeting.first)) {
+        meeting.met = true;
+        (void)pthread_cond_broadcast(&meeting.second_came);
+    }
+    (void)pthread_mutex_unlock(&meeting.lock);
+}
+
+/* From now on, until meeting_end, which tells whether two workers were at work at the same time. */
+static void meeting_begin(void)
+{
+    meeting.met = meeting.in_vain = meeting.has_first = false;
+    meeting.starter = pthread_self();
+    meeting.wanted = true;
+}
+
+static bool meeting_end(void)
+{
+    meeting.wanted = false;
+    return meeting.met;
+}
+
 ssize_t __wrap_pread64(int fd, void *to, size_t size_bytes, off_t offset)
 {
     static _Thread_local unsigned calls;
 
+    if (meeting.wanted)
+        meet();
     if (interrupted && ++calls % 2 == 1) {
         errno = EINTR;
         return -1;
@@ -177,6 +225,21 @@ static void the_bytes_are_the_same_with_one_core_and_with_many(void **state)
     }
 }
 
+/* A worker that reads waits for another one that reads: where only one works, it waits in vain. */
+static void more_than_one_core_works_in_ingest_and_in_check(void **state)
+{
+    (void)state;
+    for (cores = 1; cores <= 4; cores *= 2) {
+        meeting_begin();
+        pack_all("p");
+        assert_int_equal(meeting_end(), cores > 1);
+        meeting_begin();
+        check_right("p");
+        assert_int_equal(meeting_end(), cores > 1);
+        assert_int_equal(unlinkat(dir_fd, "p", 0), 0);
+    }
+}
+
 static void interrupted_and_short_reads_change_nothing(void **state)
 {
     AUTO_BYTES struct bytes plain = {0}, disturbed = {0};
@@ -283,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_bytes_are_the_same_with_one_core_and_with_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(more_than_one_core_works_in_ingest_and_in_check, set_up, tear_down),
         cmocka_unit_test_setup_teardown(interrupted_and_short_reads_change_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(digests_alone_are_told_in_the_order_given, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_ends_the_intake_in_its_turn, set_up, tear_down),

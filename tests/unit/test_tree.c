@@ -130,6 +130,53 @@ static void a_freeze_keeps_contents_as_inputs_where_asked(void **state)
     pack_close(pack);
 }
 
+static void a_file_with_several_names_is_listed_under_each_and_stored_once(void **state)
+{
+    enum { SIZE_BYTES = 6 << 20, NAMES = 5 };
+    static uint8_t content[SIZE_BYTES];
+    AUTO_FD int fd = -1, dir = open(test_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_BYTES struct bytes list = {0};
+    Exhibit__FreezeList *seen;
+    struct pack_writer *writer = NULL;
+    struct digest digest, whole;
+    struct pack *pack = NULL;
+    struct stat stat;
+    struct err err;
+
+    (void)state;
+    for (uint32_t i = 0, number = 1; i < SIZE_BYTES; i++) {
+        number = number * 1664525u + 1013904223u; /* does not compress */
+        content[i] = (uint8_t)(number >> 24);
+    }
+    whole = digest_of(content, sizeof content);
+    make_folder("t");
+    fd = open(at("t/file-0"), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    assert_int_equal(write(fd, content, sizeof content), sizeof content);
+    (void)close(take_fd(&fd));
+    for (int i = 1; i < NAMES; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "t/file-%d", i);
+        assert_int_equal(linkat(dir, "t/file-0", dir, name, 0), 0);
+    }
+    assert_int_equal(pack_writer_new(dir, "pack", &writer, &err), 0);
+    assert_int_equal(tree_freeze(at("t"), writer, &list, &err), 0);
+    assert_int_equal(pack_put(writer, PACK_OBSERVATION, list.data, list.size_bytes, &digest, &err), 0);
+    assert_int_equal(pack_writer_finish(writer, &digest, NULL, &err), 0);
+    seen = exhibit__freeze_list__unpack(NULL, list.size_bytes, list.data);
+    assert_int_equal(seen->n_entries, 1 + NAMES);
+    for (int i = 1; i <= NAMES; i++)
+        assert_memory_equal(seen->entries[i]->sha256.data, whole.bytes, DIGEST_BYTES);
+    exhibit__freeze_list__free_unpacked(seen, NULL);
+    fd = openat(dir, "pack", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(fstat(fd, &stat), 0);
+    assert_in_range(stat.st_size, SIZE_BYTES, SIZE_BYTES + SIZE_BYTES / 10);
+    assert_int_equal(pack_open(fd, &pack, &err), 0);
+    assert_int_equal(pack_object_count(pack, PACK_INPUT), 1);
+    assert_true(pack_find(pack, PACK_INPUT, &whole, NULL));
+    pack_close(pack);
+}
+
 static void a_missing_root_is_named(void **state)
 {
     AUTO_BYTES struct bytes list = {0};
@@ -256,6 +303,7 @@ int main(void)
         IN_FOLDER(a_freeze_tells_modes_sizes_and_digests),
         IN_FOLDER(equal_trees_freeze_to_equal_bytes_and_every_change_shows),
         IN_FOLDER(a_freeze_keeps_contents_as_inputs_where_asked),
+        IN_FOLDER(a_file_with_several_names_is_listed_under_each_and_stored_once),
         IN_FOLDER(a_missing_root_is_named),
         IN_FOLDER(a_freeze_does_not_read_a_file_of_holes),
         IN_FOLDER(an_unreadable_file_is_listed_unless_it_was_to_be_kept),

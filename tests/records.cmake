@@ -6,6 +6,8 @@ exhibit_unit_test(events exhibit_formats)
 exhibit_unit_test(claim exhibit_formats)
 exhibit_unit_test(archive exhibit_formats PkgConfig::ARCHIVE)
 exhibit_unit_test(archive_bounds exhibit_formats PkgConfig::ARCHIVE)
+exhibit_unit_test(archive_deflate exhibit_formats)
+set_tests_properties(unit.archive_deflate PROPERTIES TIMEOUT 180) # 4 GiB are inflated: 8 s of one core
 
 # Only what these tests are about, so that they build alone.
 add_library(exhibit_records_tested STATIC ../record/walk.c ../record/tree.c ../record/tree_freeze.c

@@ -100,6 +100,35 @@ static void list_refuses_a_bomb_behind_the_last_member(void **state)
     free(maker.bytes);
 }
 
+/* Makes a tar of so many empty files, all of one short name, and lists it. */
+static int list_many(unsigned count, struct archive_list *list, struct err *err)
+{
+    struct maker maker;
+    int code;
+
+    maker_begin(&maker, archive_write_set_format_gnutar, archive_write_add_filter_zstd);
+    for (unsigned i = 0; i < count; i++)
+        maker_add(&maker, "m", S_IFREG, NULL, NULL, 0);
+    maker_end(&maker);
+    code = archive_list_read(maker.bytes, maker.size_bytes, list, err);
+    free(maker.bytes);
+    return code;
+}
+
+static void list_refuses_one_member_more_than_its_limit(void **state)
+{
+    struct archive_list list;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(list_many(LIMIT_ARCHIVE_MEMBERS, &list, &err), 0);
+    assert_int_equal(list.count, LIMIT_ARCHIVE_MEMBERS);
+    archive_list_done(&list);
+    assert_int_equal(list_many(LIMIT_ARCHIVE_MEMBERS + 1, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "an archive of more than 100000 members");
+    assert_int_equal(list.count, 0);
+}
+
 /* LZMA's dictionary is as large as the member's head says: here 4 GiB, in 63 bytes. */
 static void list_refuses_a_zip_whose_method_takes_memory_at_will(void **state)
 {
@@ -194,6 +223,7 @@ int main(void)
         cmocka_unit_test(list_refuses_names_that_no_event_could_hold),
         cmocka_unit_test(list_refuses_a_sparse_bomb_at_once),
         cmocka_unit_test(list_refuses_a_bomb_behind_the_last_member),
+        cmocka_unit_test(list_refuses_one_member_more_than_its_limit),
         cmocka_unit_test(list_refuses_a_zip_whose_method_takes_memory_at_will),
         cmocka_unit_test(list_refuses_an_xz_whose_dictionary_no_one_has_room_for),
         cmocka_unit_test(list_refuses_layers_of_compression_and_tells_its_work),

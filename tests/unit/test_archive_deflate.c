@@ -1,0 +1,61 @@
+/*
+ * A zip that unpacks to more than it may. Apart from the other bounds: nothing but inflating it all shows it.
+ */
+#include "formats/archive.h"
+#include "formats/limits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka.h wants some of the above first. */
+#include <cmocka.h>
+
+/* Appends bits, given as text, to a deflate stream; *at counts bits. */
+static void put_bits(uint8_t *to, size_t *at, const char *bits)
+{
+    for (; *bits != 0; bits++, (*at)++)
+        if (*bits == '1')
+            to[*at / 8] = (uint8_t)(to[*at / 8] | 1u << *at % 8);
+}
+
+/*
+ * Deflated zeros by hand: after a block's head and one literal, 8 matches of 258 bytes are 13 bytes, over and over. The
+ * zip has one member, which tells no true size.
+ */
+static void list_refuses_a_deflate_bomb_by_what_it_unpacks_to(void **state)
+{
+    static const uint8_t head[] = "PK\3\4\x14\0\0\0\x08\0\0\0\x21\0" /* method 8 */
+                                  "\0\0\0\0\xff\xff\xff\x7f\1\0\0\0\1\0\0\0z";
+    enum { HEAD_BYTES = sizeof head - 1, PERIOD_BYTES = 13 };
+    size_t size_bytes = HEAD_BYTES + LIMIT_ARCHIVE_CONTENT_BYTES / 158, at = 8 * HEAD_BYTES;
+    uint8_t *zip = calloc(1, size_bytes);
+    struct archive_list list;
+    struct err err = {0};
+
+    (void)state;
+    assert_non_null(zip);
+    memcpy(zip, head, HEAD_BYTES);
+    put_bits(zip, &at, "110" /* the last block, fixed codes */ "00110000" /* zero */);
+    for (int i = 0; i < 16; i++)
+        put_bits(zip, &at, "11000101" /* 258 bytes */ "00000" /* from 1 back */);
+    for (size_t i = HEAD_BYTES + 2 + PERIOD_BYTES; i < size_bytes; i++)
+        zip[i] = zip[i - PERIOD_BYTES];
+    assert_true(size_bytes < LIMIT_ARTIFACT_BYTES);
+    assert_int_equal(archive_list_read(zip, size_bytes, &list, &err), ERR_LIMIT);
+    assert_string_equal(err.text, "the archive unpacks to more than 4294967296 bytes");
+    assert_in_range(list.unpacked_bytes, LIMIT_ARCHIVE_CONTENT_BYTES - (1 << 20), LIMIT_ARCHIVE_CONTENT_BYTES);
+    assert_int_equal(list.count, 0);
+    free(zip);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(list_refuses_a_deflate_bomb_by_what_it_unpacks_to),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""A recorder that is killed, or whose disk fails, at each step of writing: usage: crash.py BUILD SOURCE [all]
+"""A recorder that is killed, or whose disk fails, at each step of writing, or that gets no descriptor where it makes one:
+usage: crash.py BUILD SOURCE [all]
 
 Without "all" every fourth fault is tried.
 
@@ -27,16 +28,20 @@ FAULT = str(BUILD / "lib" / "libfault.so")
 KILLS = ("kill-before", "kill-half", "kill-after")
 ERRORS = ("ENOSPC", "EIO")
 HARMLESS = ("EINTR", "short")
+SPOOLED = KILLS + ERRORS + HARMLESS + ("EINVAL",)  # what splice(2) says where it cannot: then bytes are copied
 CASES = {f"case-{i}": (shell(f"echo {i}; echo kept > {{scratch}}/left-{i}"), {"exit": 0}) for i in range(3)}
 CASES["large"] = (shell("head -c 9000000 /dev/urandom"), {"exit": 0})  # its blocks are written while it runs
 PROGRAM = {name: BUILD / "bin" / f"exhibit-{name}" for name in ("record", "verify", "replay")}
 
 
 def whole_groups(content):
-    """Where the whole groups of a file end, told without our programs."""
+    """Where the whole groups of a file end, and the digests that their journals list by part; without our programs."""
     at = end = 24
+    listed = {1: set(), 2: set()}
     while content[at:at + 4] == struct.pack("<I", 0x184D2A51) and len(content) >= at + 16:
-        at += 16 + 40 * struct.unpack_from("<I", content, at + 12)[0]
+        part, count = struct.unpack_from("<II", content, at + 8)
+        digests = {content[at + 16 + 40 * i:][:32] for i in range(count)}
+        at += 16 + 40 * count
         frame = zstandard.ZstdDecompressor().decompressobj()
         try:
             frame.decompress(content[at:])
@@ -45,7 +50,8 @@ def whole_groups(content):
         if not frame.eof:
             break
         at = end = len(content) - len(frame.unused_data)
-    return end
+        listed[part] |= digests
+    return end, listed
 
 
 class Worker:
@@ -53,16 +59,17 @@ class Worker:
 
     def __init__(self, name):
         self.place = Place(name, CASES)
-        self.wrong, self.left_work, self.salvaged, self.runs = [], False, 0, 0
+        self.wrong, self.left_work = [], False
+        self.count = {"faults": 0, "kills": 0, "salvaged": 0, "objects": 0}
 
     def want(self, right, text):
         if not right:
             self.wrong.append(f"{self.at}: {text}")
 
-    def run(self, step, kind):
+    def run(self, step, kind, of):
         log = self.place.folder / "steps"
         log.unlink(missing_ok=True)
-        fault = {"FAULT": f"{step}:{kind}", "FAULT_LOG": str(log), "LD_PRELOAD": FAULT}
+        fault = {"FAULT": f"{step}:{kind}", "FAULT_OF": of, "FAULT_LOG": str(log), "LD_PRELOAD": FAULT}
         done = self.place.record(env={"PATH": os.environ["PATH"], **fault})
         return done, log.read_text().splitlines() if log.exists() else []
 
@@ -75,6 +82,7 @@ class Worker:
     def salvage(self, partial):
         out = self.place.folder / "salvaged.exhibit"
         content = partial.read_bytes()
+        end, listed = whole_groups(content)
         finished = content.endswith(b"EXHIBEND")
         told = self.tell("verify", partial)
         if finished:
@@ -85,21 +93,34 @@ class Worker:
         made = self.tell("record", "salvage", partial, "-o", out)
         if made.returncode == 2:
             self.want("before the recording had begun" in made.stderr or "not a pack" in made.stderr, made.stderr)
-            self.want(whole_groups(content) < 4000, "something could have been salvaged")  # the inputs' group at most
+            self.want(end < 4000, "something could have been salvaged")  # the inputs' group at most
             return
         self.want(made.returncode == 3, f"salvage exits {made.returncode}: {made.stderr}")
-        self.want(f"from {whole_groups(content)} of {len(content)} bytes" in made.stdout, f"salvage says {made.stdout}")
+        self.want(f"from {end} of {len(content)} bytes" in made.stdout, f"salvage says {made.stdout}")
         for program in ("verify", "replay"):
             told = self.tell(program, out)
             self.want(told.returncode == 3 and "decision: INCOMPLETE" in told.stdout,
                       f"{program} of the salvaged file exits {told.returncode}: {told.stdout[-500:]}{told.stderr}")
+        pack = Bundle(out).pack
+        for part, digests in listed.items():
+            lost = digests - set(pack.parts[part].objects)
+            self.want(not lost, f"salvage lost {len(lost)} of {len(digests)} objects of part {part}")
+            self.count["objects"] += len(digests)
+        pack.close()
         out.unlink(missing_ok=True)
-        self.salvaged += 1
+        self.count["salvaged"] += 1
 
-    def try_fault(self, step, kind):
-        self.at, bundle = f"{kind} at step {step}", self.place.bundle
-        done, log = self.run(step, kind)
-        self.runs += 1
+    def ends(self, kind, call):
+        """Whether a fault of this kind in this call ends the recording."""
+        if kind in HARMLESS:
+            return kind == "EINTR" and call not in ("write", "splice")
+        return call != "splice"  # refused, it is followed by a read and a write, and these tell
+
+    def try_fault(self, step, kind, of):
+        self.at, bundle = f"{kind} at step {step} of {of}", self.place.bundle
+        done, log = self.run(step, kind, of)
+        self.count["faults"] += 1
+        self.count["kills"] += kind in KILLS
         landed = [line for line in log if line.split()[2:] == [kind]]
         self.want(len(landed) == 1 and landed[0].startswith(f"{step} "), f"the fault did not land: {log[-2:]}")
         if self.left_work:
@@ -108,7 +129,7 @@ class Worker:
         if kind in KILLS:
             self.want(done.code == -9, f"exit {done.code}")
             self.want(log[-1:] == landed, "it went on after the kill")
-        elif kind in ERRORS or (kind == "EINTR" and not landed[0].split()[1] == "write"):
+        elif landed and self.ends(kind, landed[0].split()[1]):
             lines = [line for line in done.err.splitlines() if "had left" not in line]
             self.want(done.code == 5 and len(lines) == 1, f"exit {done.code}: {done.err}")
             self.want(not bundle.exists() and not self.partials(), "it left a file")
@@ -133,33 +154,38 @@ class Worker:
 
 
 class Crash(unittest.TestCase):
-    def steps(self):
-        """How many steps there are, and that the same recording has about as many each time."""
-        worker = Worker("count")
-        done, log = worker.run(0, "")
+    def steps(self, of, calls):
+        """How many steps there are."""
+        worker = Worker(f"count-{of}")
+        done, log = worker.run(0, "", of)
         self.assertEqual(done.code, 3, done.err)
-        kinds = {line.split()[1] for line in log}
-        self.assertEqual(kinds, {"write", "fsync", "rename", "fsync-folder"})
+        self.assertEqual({line.split()[1] for line in log}, calls)
         return len(log)
 
     def test_a_fault_at_each_step_leaves_a_whole_bundle_a_partial_one_or_none(self):
-        count = self.steps()
-        faults = [(step, kind) for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
+        count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder"})
+        opened = self.steps("descriptor", {"open-pack", "open-spool", "pipe", "pidfd"})
+        self.assertGreater(self.steps("spool", {"write", "splice"}), 6)
+        faults = [(step, kind, "pack") for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
+        faults += [(step, "EMFILE", "descriptor") for step in range(1, opened + 1)]
         if not ALL:  # steps are writes of a head, of entries, of a frame, over and over: each kind meets each of those
             faults = faults[::4]
+        # The first is the write that follows the making of the file, the others are splices: as many as come in time.
+        faults += [(step, kind, "spool") for step in ((1, 2, 3) if ALL else (1, 2)) for kind in SPOOLED]
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             def work(number):
                 worker = Worker(f"worker-{number}")
-                for step, kind in faults[number::3]:
-                    worker.try_fault(step, kind)
+                for fault in faults[number::3]:
+                    worker.try_fault(*fault)
                 return worker.end()
             workers = list(pool.map(work, range(3)))
         wrong = [text for worker in workers for text in worker.wrong]
         self.assertEqual(wrong, [], "\n".join(wrong[:20]))
-        runs, salvaged = (sum(getattr(worker, name) for worker in workers) for name in ("runs", "salvaged"))
-        print(f"{runs} faults at {count} steps, {salvaged} files salvaged", file=sys.stderr)
-        self.assertGreaterEqual(runs, 200 if ALL else 50)
-        self.assertGreater(salvaged, 40 if ALL else 10)
+        told = {name: sum(worker.count[name] for worker in workers) for name in workers[0].count}
+        print(f"{count} steps and {opened} descriptors: {told}", file=sys.stderr)
+        self.assertGreaterEqual(told["faults"], 200 if ALL else 50)
+        self.assertGreater(told["salvaged"], 40 if ALL else 10)
+        self.assertGreater(told["objects"], 10 * told["salvaged"])
         self.assertEqual(hostile.leftovers(), [])
 
     def test_the_next_recording_ends_what_a_killed_one_had_started(self):

@@ -1,13 +1,17 @@
 /*
- * A fault at the n-th step of writing a pack, for exhibit-record (LD_PRELOAD). FAULT=N:KIND, or 0: for none; FAULT_LOG
- * names a file that gets a line for each step, so that a test can see where the fault landed. Steps are the writing,
- * syncing, cutting and naming of files whose name has ".partial-" in it, and the syncing of folders.
+ * A fault at the n-th step of writing a bundle, for exhibit-record (LD_PRELOAD). FAULT=N:KIND, or 0: for none; FAULT_OF
+ * says which steps are counted (default: pack); FAULT_LOG names a file that gets a line for each step, so that a test
+ * can see where the fault landed. Steps of
+ *   pack: the writing, syncing, cutting and naming of files whose name has ".partial-" in it, the syncing of folders;
+ *   spool: what goes into the nameless file in the work folder;
+ *   descriptor: the making of these files, of pipes and of descriptors of processes.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +23,24 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned step;
 
-static bool is_pack(int fd)
+/* The C library's own, beneath those in here. */
+static long raw(long number, ...)
+{
+    static long (*next)(long number, ...);
+    long words[6];
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(list, long);
+    va_end(list);
+    if (next == NULL)
+        *(void **)&next = dlsym(RTLD_NEXT, "syscall");
+    return next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+/* Whose bytes the file behind a descriptor holds: "pack", "spool", or NULL for any other. */
+static const char *owner_of(int fd)
 {
     char link[64], name[4096];
     ssize_t size;
@@ -29,29 +50,35 @@ static bool is_pack(int fd)
     size = readlink(link, name, sizeof name - 1);
     errno = before;
     if (size < 0)
-        return false;
+        return NULL;
     name[size] = 0;
-    return strstr(name, ".partial-") != NULL;
+    if (strstr(name, "/exhibit-") != NULL && strstr(name, " (deleted)") != NULL)
+        return "spool";
+    return strstr(name, ".partial-") != NULL ? "pack" : NULL;
 }
 
-/* Counts a step, writes it down, and gives the kind of the fault that belongs here, or "". */
-static const char *fault(const char *what)
+/* Counts a step if it is of those that count, writes it down, and gives the kind of the fault that belongs here, or "".
+ */
+static const char *fault(const char *owner, const char *what)
 {
-    const char *wanted = getenv("FAULT"), *log = getenv("FAULT_LOG"), *kind = "";
+    const char *wanted = getenv("FAULT"), *log = getenv("FAULT_LOG"), *counted = getenv("FAULT_OF"), *kind = "";
     char line[128];
     unsigned number;
     int fd;
+
+    if (owner == NULL || strcmp(owner, counted == NULL ? "pack" : counted) != 0)
+        return "";
 
     (void)pthread_mutex_lock(&lock);
     number = ++step;
     (void)pthread_mutex_unlock(&lock);
     if (wanted != NULL && (unsigned)atoi(wanted) == number && strchr(wanted, ':') != NULL)
         kind = strchr(wanted, ':') + 1;
-    fd = log == NULL ? -1 : open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    fd = log == NULL ? -1 : (int)raw(SYS_open, log, (long)(O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC), 0600L);
     if (fd >= 0) {
         int size = snprintf(line, sizeof line, "%u %s %s\n", number, what, kind);
 
-        (void)syscall(SYS_write, fd, line, (size_t)size);
+        (void)raw(SYS_write, (long)fd, line, (size_t)size);
         (void)close(fd);
     }
     if (strcmp(kind, "kill-before") == 0)
@@ -65,7 +92,7 @@ static int refused(const char *kind)
     static const struct {
         const char *kind;
         int number;
-    } errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO}, {"EINTR", EINTR}, {"EMFILE", EMFILE}};
+    } errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO}, {"EINTR", EINTR}, {"EMFILE", EMFILE}, {"EINVAL", EINVAL}};
 
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (strcmp(kind, errors[i].kind) == 0) {
@@ -81,15 +108,21 @@ static void after(const char *kind)
         (void)kill(getpid(), SIGKILL);
 }
 
+/* How much of a writing is let through. */
+static size_t part_of(const char *kind, size_t size_bytes)
+{
+    return strcmp(kind, "kill-half") == 0 ? size_bytes / 2 : strcmp(kind, "short") == 0 ? 1 : size_bytes;
+}
+
 static ssize_t put(int fd, const void *from, size_t size_bytes, bool at_place, off_t place)
 {
-    const char *kind = fault("write");
-    size_t part = strcmp(kind, "kill-half") == 0 ? size_bytes / 2 : strcmp(kind, "short") == 0 ? 1 : size_bytes;
+    const char *kind = fault(owner_of(fd), "write");
+    size_t part = part_of(kind, size_bytes);
     ssize_t done;
 
     if (refused(kind) < 0)
         return -1;
-    done = at_place ? syscall(SYS_pwrite64, fd, from, part, place) : syscall(SYS_write, fd, from, part);
+    done = at_place ? raw(SYS_pwrite64, (long)fd, from, part, place) : raw(SYS_write, (long)fd, from, part);
     if (strcmp(kind, "kill-half") == 0)
         (void)kill(getpid(), SIGKILL);
     after(kind);
@@ -99,37 +132,106 @@ static ssize_t put(int fd, const void *from, size_t size_bytes, bool at_place, o
 ssize_t write(int fd, const void *from, size_t size_bytes);
 ssize_t write(int fd, const void *from, size_t size_bytes)
 {
-    return is_pack(fd) ? put(fd, from, size_bytes, false, 0) : syscall(SYS_write, fd, from, size_bytes);
+    return put(fd, from, size_bytes, false, 0);
 }
 
 ssize_t pwrite64(int fd, const void *from, size_t size_bytes, off_t place);
 ssize_t pwrite64(int fd, const void *from, size_t size_bytes, off_t place)
 {
-    return is_pack(fd) ? put(fd, from, size_bytes, true, place) : syscall(SYS_pwrite64, fd, from, size_bytes, place);
+    return put(fd, from, size_bytes, true, place);
+}
+
+ssize_t splice(int from, off64_t *from_place, int to, off64_t *to_place, size_t size_bytes, unsigned flags)
+{
+    const char *kind = fault(owner_of(to), "splice");
+    ssize_t done;
+
+    if (refused(kind) < 0)
+        return -1;
+    done = raw(SYS_splice, (long)from, from_place, (long)to, to_place, part_of(kind, size_bytes), (long)flags);
+    if (strcmp(kind, "kill-half") == 0)
+        (void)kill(getpid(), SIGKILL);
+    after(kind);
+    return done;
 }
 
 int fsync(int fd)
 {
     struct stat stat;
     bool folder = fstat(fd, &stat) == 0 && S_ISDIR(stat.st_mode);
-    const char *kind = folder || is_pack(fd) ? fault(folder ? "fsync-folder" : "fsync") : "";
+    const char *kind = fault(folder ? "pack" : owner_of(fd), folder ? "fsync-folder" : "fsync");
     int done = refused(kind);
 
     if (done < 0)
         return -1;
-    done = (int)syscall(SYS_fsync, fd);
+    done = (int)raw(SYS_fsync, (long)fd);
     after(kind);
     return done;
 }
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    const char *kind = strstr(from, ".partial-") != NULL ? fault("rename") : "";
+    const char *kind = fault(strstr(from, ".partial-") != NULL ? "pack" : NULL, "rename");
     int done = refused(kind);
 
     if (done < 0)
         return -1;
-    done = (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+    done = (int)raw(SYS_renameat2, (long)from_dir, from, (long)to_dir, to, (long)flags);
     after(kind);
     return done;
+}
+
+/* ---- descriptors ---- */
+
+static int open_any(int folder, const char *name, int flags, unsigned mode)
+{
+    bool temporary = (flags & O_TMPFILE) == O_TMPFILE, pack = flags & O_CREAT && strstr(name, ".partial-") != NULL;
+    const char *kind = fault(temporary || pack ? "descriptor" : NULL, temporary ? "open-spool" : "open-pack");
+
+    return refused(kind) < 0 ? -1 : (int)raw(SYS_openat, (long)folder, name, (long)flags, (long)mode);
+}
+
+/* The mode, where there is one; as the C library tells it. */
+#define MODE_TAKE(mode, flags)                                                                                         \
+    do {                                                                                                               \
+        va_list list;                                                                                                  \
+        va_start(list, flags);                                                                                         \
+        if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE)                                                \
+            (mode) = va_arg(list, unsigned);                                                                           \
+        va_end(list);                                                                                                  \
+    } while (false)
+
+int open64(const char *name, int flags, ...)
+{
+    unsigned mode = 0;
+
+    MODE_TAKE(mode, flags);
+    return open_any(AT_FDCWD, name, flags, mode);
+}
+
+int openat64(int folder, const char *name, int flags, ...)
+{
+    unsigned mode = 0;
+
+    MODE_TAKE(mode, flags);
+    return open_any(folder, name, flags, mode);
+}
+
+int pipe2(int pipes[2], int flags)
+{
+    return refused(fault("descriptor", "pipe")) < 0 ? -1 : (int)raw(SYS_pipe2, pipes, (long)flags);
+}
+
+long syscall(long number, ...)
+{
+    long words[6];
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_pidfd_open && refused(fault("descriptor", "pidfd")) < 0)
+        return -1;
+    return raw(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -1,0 +1,112 @@
+/*
+ * Process events as they come: who becomes a member by them, and how storms are taken. Knows nothing of looking.
+ */
+#include "record/host.h"
+#include "record/lineage.h"
+#include "record/observer_state.h"
+#include "record/proc.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STORM_WINDOW_NS 10000000ull /* more than STORM_EVENTS in so long are a storm */
+#define STORM_EVENTS 64
+#define STORM_PAUSE_NS 2000000
+
+static int exit_take(struct observer *observer, struct member *member, int wait_status, struct err *err)
+{
+    struct proc_stat stat;
+
+    if (member->threaded && proc_stat_read(member->pid, &stat) && stat.start_time == member->start_time &&
+        stat.thread_count > 1) {
+        member->exit_pending = true; /* the first thread alone: the process is gone when the others are */
+        member->wait_status = wait_status;
+        return 0;
+    }
+    if (observer_put_exit(&observer->log, member, wait_status, err) < 0)
+        return err->code;
+    members_remove(&observer->members, (size_t)(member - observer->members.items));
+    return 0;
+}
+
+static int event_take(void *context, const struct process_event *event, struct err *err)
+{
+    struct observer *observer = context;
+    struct member *member;
+
+    if (observer->log.run == 0)
+        return 0;
+    if (event->kind == PROCESS_EVENT_FORK) {
+        /* The recorder starts nothing but roots: its other children are of the run, by CLONE_PARENT. */
+        if (members_find(&observer->members, event->parent_pid) == NULL && event->parent_pid != getpid())
+            return 0;
+        if (event->pid != observer->root &&
+            (observer_member_add(observer, event->pid, 0, err) < 0 ||
+             bytes_add(&observer->fresh, &event->pid, sizeof event->pid, LIMIT_PROCESSES * sizeof event->pid, err) < 0))
+            return err->code;
+        return observer_put_fork(&observer->log, event->parent_pid, event->pid, err);
+    }
+    member = members_find(&observer->members, event->pid);
+    if (member == NULL)
+        return 0;
+    observer->window_events++;
+    if (event->kind == PROCESS_EVENT_THREAD) {
+        member->threaded = true;
+        return 0;
+    }
+    if (event->kind == PROCESS_EVENT_EXIT)
+        return exit_take(observer, member, event->wait_status, err);
+    if (observer_put_exec(&observer->log, event->pid, err) < 0)
+        return err->code;
+    return observer_identity_look(observer, event->pid, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS, true, err);
+}
+
+void observer_fresh_look(struct observer *observer)
+{
+    for (size_t at = 0; at < observer->fresh.size_bytes; at += sizeof(pid_t)) {
+        struct member *member;
+        pid_t pid;
+
+        memcpy(&pid, observer->fresh.data + at, sizeof pid);
+        member = members_find(&observer->members, pid);
+        if (member != NULL && member->start_time == 0)
+            member->start_time = lineage_start_time(&observer->members, pid);
+    }
+    observer->fresh.size_bytes = 0;
+}
+
+int observer_events_drain(struct observer *observer, struct err *err)
+{
+    uint64_t lost;
+
+    if (process_events_read(observer->events, event_take, observer, &observer->lost, err) < 0)
+        return err->code;
+    if (observer->log.run == 0)
+        observer->lost = 0; /* nothing of ours ran */
+    if (observer->lost == 0)
+        return 0;
+    lost = observer->lost;
+    observer->lost = 0;
+    return observer_put_lost(&observer->log, lost, err);
+}
+
+/*
+ * In a storm the events wait in the kernel for a moment, to be taken many at once: to be woken by each would take from
+ * the subject what it is measured with. An exec is looked at that much later then.
+ */
+int observer_events_ready(void *context, uint32_t ready, struct err *err)
+{
+    static const struct timespec pause = {.tv_nsec = STORM_PAUSE_NS};
+    struct observer *observer = context;
+    uint64_t now_ns = clock_now_ns();
+
+    (void)ready;
+    if (now_ns - observer->window_at_ns > STORM_WINDOW_NS) {
+        observer->window_at_ns = now_ns;
+        observer->window_events = 0;
+    }
+    if (observer->window_events > STORM_EVENTS)
+        (void)nanosleep(&pause, NULL);
+    return observer_events_drain(observer, err);
+}

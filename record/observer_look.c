@@ -1,0 +1,125 @@
+/*
+ * Looking into /proc: who a member is, who descends from one, who is gone. Knows no process event.
+ */
+#include "record/census.h"
+#include "record/host.h"
+#include "record/lineage.h"
+#include "record/observer_state.h"
+#include "record/proc.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+/* A process that is younger may be between fork and exec: it still shows its parent's argv, and would pass for it. */
+#define UNREAD_AFTER_NS 100000000ull
+#define SETTLED_AFTER_NS 1000000000ull
+#define SETTLED_EACH_NS 200000000ull /* with snapshots: an exec of an old process is seen that late */
+
+int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source source, bool always, struct err *err)
+{
+    struct member *member = members_find(&observer->members, pid);
+    Exhibit__ProcessIdentity *identity = proc_identity_read(pid);
+    Exhibit__Event event = journal_event(source, EXHIBIT__VANTAGE__VANTAGE_HOST, observer->log.run);
+    int code = 0;
+
+    assert(member != NULL);
+    if (identity == NULL)
+        return 0;
+    if (member->start_time == 0)
+        member->start_time = lineage_start_time(&observer->members, pid);
+    if (member->start_time == identity->start_time &&
+        (always || member->identity_hash != proc_identity_hash(identity)) &&
+        lineage_start_time(&observer->members, pid) == identity->start_time) { /* else the number came round */
+        member->identity_hash = proc_identity_hash(identity);
+        networks_keep(member, identity);
+        JOURNAL_WHAT(event, process_identity, PROCESS_IDENTITY, identity);
+        code = journal_put(observer->log.journal, &event, NULL, 0, err);
+        if (code == 0)
+            observer->identity(observer->context, identity, event.at_ns);
+    }
+    exhibit__process_identity__free_unpacked(identity, NULL);
+    return code;
+}
+
+int observer_member_add(struct observer *observer, pid_t pid, uint64_t start_time, struct err *err)
+{
+    struct member member = {.pid = pid, .start_time = start_time, .seen_at_ns = clock_now_ns()};
+
+    return members_add(&observer->members, &member, err);
+}
+
+int observer_sweep(struct observer *observer, bool late, struct err *err)
+{
+    for (size_t place = 0; place < observer->members.count;) {
+        struct member *member = &observer->members.items[place];
+        bool was_gone = member->seen_gone;
+        int code;
+
+        member->seen_gone = proc_is_gone(member->pid, member->start_time);
+        if (!member->seen_gone || (observer->events != NULL && !was_gone && !late && !member->exit_pending)) {
+            place++;
+            continue;
+        }
+        code = member->exit_pending ? observer_put_exit(&observer->log, member, member->wait_status, err)
+                                    : observer_put_gone(&observer->log, member, err);
+        if (code < 0)
+            return code;
+        members_remove(&observer->members, place);
+    }
+    observer->swept_at_ns = clock_now_ns();
+    return 0;
+}
+
+/* Adds every process whose parent is a member, until there is no further one. */
+static int descendants_add(struct observer *observer, const struct census *census, struct err *err)
+{
+    for (bool found = true; found;) {
+        found = false;
+        for (size_t i = 0; i < census->count; i++) {
+            pid_t parent = census->items[i].parent, pid = census->items[i].pid;
+            uint64_t start_time;
+
+            if (members_find(&observer->members, pid) != NULL ||
+                (parent != getpid() && members_find(&observer->members, parent) == NULL))
+                continue;
+            start_time = lineage_start_time(&observer->members, pid); /* the parent's number may have come round */
+            if (start_time == 0)
+                continue;
+            if (observer_member_add(observer, pid, start_time, err) < 0)
+                return err->code;
+            found = true;
+        }
+    }
+    return 0;
+}
+
+int observer_snapshot(struct observer *observer, struct err *err)
+{
+    struct census census = {0};
+    int code = census_take(&census, err);
+
+    if (code == 0)
+        code = descendants_add(observer, &census, err);
+    census_done(&census);
+    return code < 0 ? code : observer_sweep(observer, true, err);
+}
+
+int observer_identities_look(struct observer *observer, struct err *err)
+{
+    Exhibit__Source source = EXHIBIT__SOURCE__SOURCE_SNAPSHOT;
+    uint64_t now_ns = clock_now_ns();
+
+    for (size_t i = 0; i < observer->members.count; i++) {
+        struct member *member = &observer->members.items[i];
+        uint64_t age_ns = now_ns - member->seen_at_ns, told_ns = proc_age_ns(member->start_time);
+        bool settled = age_ns > SETTLED_AFTER_NS && now_ns - member->looked_at_ns < SETTLED_EACH_NS;
+
+        if ((age_ns < UNREAD_AFTER_NS && (member->start_time == 0 || told_ns < UNREAD_AFTER_NS)) ||
+            (member->identity_hash != 0 && (observer->events != NULL || settled)))
+            continue;
+        member->looked_at_ns = now_ns;
+        if (observer_identity_look(observer, member->pid, source, false, err) < 0)
+            return err->code;
+    }
+    return 0;
+}

@@ -1,0 +1,68 @@
+/*
+ * What the parts of the observer share: its state, and what each does for the others. Nobody else includes this.
+ */
+#pragma once
+
+#include "record/members.h"
+#include "record/networks.h"
+#include "record/observer.h"
+#include "record/observer_put.h"
+#include "record/process_events.h"
+
+struct observer {
+    struct loop *loop;
+    struct observer_log log;
+    struct process_events *events; /* NULL: snapshots */
+    struct loop_source source;
+    char note[200];
+    struct members members;
+    struct bytes fresh; /* the pids that became known since fresh_look */
+    struct networks networks;
+    pid_t root;
+    uint64_t swept_at_ns;
+    uint64_t window_at_ns; /* when the counting of window_events began */
+    unsigned window_events;
+    uint64_t lost;
+    void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns);
+    void *context;
+};
+
+/* ---- observer_look.c ---- */
+
+/*
+ * Reads who a member is and writes it down, if that is new or `always`. Errors of all of these are those of
+ * journal_put; ERR_LIMIT and ERR_SYSTEM where a member becomes known.
+ */
+int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source source, bool always, struct err *err);
+
+/* Makes a process known that was seen now. start_time 0: not read yet. */
+int observer_member_add(struct observer *observer, pid_t pid, uint64_t start_time, struct err *err);
+
+/*
+ * Looks at each member once: those that are gone are written down and forgotten. With process events a process shows
+ * that it is gone before its event tells how, so that it must have been gone the last time, too, unless it is `late`.
+ */
+int observer_sweep(struct observer *observer, bool late, struct err *err);
+
+/* Makes known every process that descends from a member, and sweeps. */
+int observer_snapshot(struct observer *observer, struct err *err);
+
+/*
+ * Reads identities that no exec event announced: of forks that never execute, and with snapshots of all, again and
+ * again, since an exec shows in nothing else.
+ */
+int observer_identities_look(struct observer *observer, struct err *err);
+
+/* ---- observer_events.c ---- */
+
+/*
+ * Reads when the processes started that became known and have not ended yet: in a storm that is hardly one of them, and
+ * to read each at once would slow the storm down.
+ */
+void observer_fresh_look(struct observer *observer);
+
+/* Takes what process events there are. */
+int observer_events_drain(struct observer *observer, struct err *err);
+
+/* The loop's: there are process events. `context` is the observer. */
+int observer_events_ready(void *context, uint32_t ready, struct err *err);

@@ -63,7 +63,7 @@ def refusal(path):
 
 
 def differences(bundle, theirs, oracle=None):
-    """Where another judge's claim (as JSON) of a bundle, or of its file, differs in what must be equal (DECISION 7.3)."""
+    """Where another judge's claim (as JSON) of a bundle or its file differs in what must be equal (DECISION 7.3)."""
     if theirs is None:
         return ["the other judge makes no claim"]
     try:

@@ -183,7 +183,7 @@ def run(program, *words, **more):
 
 @functools.lru_cache(maxsize=None)
 def claim_of(bundle):
-    """The claim that replay derives, and the fourth judge too; the exit code must be one of a claim that was derived."""
+    """The claim that replay derives, and the fourth judge too; the exit code must be that of a claim."""
     done = run("exhibit-replay", bundle, "--json")
     if done.returncode not in (0, 3):
         raise AssertionError(f"exhibit-replay {bundle}: exit {done.returncode}: {done.stderr}")

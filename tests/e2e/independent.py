@@ -17,6 +17,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "independent"))
 import judge  # noqa: E402
 import matched  # noqa: E402
 import mutations  # noqa: E402
+import odd_oracles  # noqa: E402
 import oracle as oracles  # noqa: E402
 from records import Bundle  # noqa: E402
 from remake import remade  # noqa: E402
@@ -79,6 +80,26 @@ class Recorded(unittest.TestCase):
                 done = run(PROGRAM, damaged)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertIn("FORMAT ", done.stderr)
+
+
+class Refused(unittest.TestCase):
+    """What is no oracle is none to either reader."""
+
+    def test_odd_oracles_are_refused_or_taken_alike(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, taken, bundle = pathlib.Path(folder) / "oracle.yaml", 0, BUNDLES[0].with_name("exits.exhibit")
+            for text in odd_oracles.texts():
+                with self.subTest(text[-100:]):
+                    path.write_text(text)
+                    done = run(BUILD / "bin" / "exhibit-replay", bundle, "--oracle", path)
+                    self.assertIn(done.returncode, (0, 2, 3), done.stderr)
+                    try:
+                        oracles.read(text.encode())
+                        self.assertNotEqual(done.returncode, 2, done.stderr)
+                        taken += 1
+                    except oracles.BadOracle as error:
+                        self.assertEqual(done.returncode, 2, error)
+            self.assertGreater(taken, 50)
 
 
 def judges(path, *words):

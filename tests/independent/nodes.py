@@ -10,6 +10,11 @@ import yaml
 
 LIMIT_YAML, LIMIT_DEPTH, LIMIT_VALUES = 1 << 20, 16, 65536
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+SIGNALS = {"POLL" if one.name == "SIGIO" else one.name[3:]: int(one) for one in signal.Signals if one < signal.SIGRTMIN}
+ERRNOS = {**{name: getattr(errno, name) for name in errno.errorcode.values()}, "EHWPOISON": 133}
+for alias, name in (("EWOULDBLOCK", "EAGAIN"), ("EDEADLOCK", "EDEADLK"), ("ENOTSUP", "EOPNOTSUPP")):
+    ERRNOS.pop(alias, None)
+    ERRNOS[name] = getattr(errno, name)
 
 
 class BadOracle(Exception):
@@ -104,9 +109,13 @@ def data(node):
     if isinstance(node, yaml.ScalarNode):
         return node.value.encode()
     try:
-        return base64.b64decode(text(pairs(node, "base64")["base64"]), validate=True)
+        word = text(pairs(node, "base64")["base64"])
+        found = base64.b64decode(word, validate=True)
+        if base64.b64encode(found).decode() == word:
+            return found
     except (KeyError, binascii.Error):
-        raise bad(node, "no base64") from None
+        pass
+    raise bad(node, "no base64, or not in its one form")
 
 
 def json_value(node):
@@ -140,10 +149,9 @@ def json_number(word):
 
 
 def signal_of(node):
-    found = getattr(signal, "SIG" + text(node), None)
-    if not isinstance(found, signal.Signals):
+    if text(node) not in SIGNALS:
         raise bad(node, f"no signal: {node.value}")
-    return int(found)
+    return SIGNALS[node.value]
 
 
 def pointer_of(node):
@@ -168,7 +176,6 @@ def path_of(node):
 
 
 def errno_of(node):
-    found = getattr(errno, text(node), None) if node.value.isupper() else None
-    if found is None:
+    if text(node) not in ERRNOS:
         raise bad(node, f"no errno: {node.value}")
-    return found
+    return ERRNOS[node.value]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from expressions import BadExpression, Expression
-from nodes import (bad, data, each_once, flag, items, json_value, name_of, number, one_of, pairs, path_of, pointer_of,
+from nodes import (bad, data, flag, items, json_value, name_of, number, one_of, pairs, path_of, pointer_of,
                    signal_of, text)
 
 LIMIT_CASES, LIMIT_MATCHERS, LIMIT_ARCHIVES, LIMIT_FILES, LIMIT_PATTERNS = 256, 256, 256, 256, 64
@@ -61,7 +61,7 @@ def case_of(node):
         elif key in ("stdout", "stderr"):
             case.matchers += _stream(value, key)
         elif key == "files":
-            case.matchers += [_file(item) for item in items(value, 0, LIMIT_FILES)]
+            case.matchers += [_file(item) for item in items(value, 1, LIMIT_FILES)]
         elif key == "archives":
             case.archives = [_archive(item) for item in items(value, 0, LIMIT_ARCHIVES)]
     if not case.matchers and not case.archives or len(case.matchers) > LIMIT_MATCHERS:
@@ -167,9 +167,7 @@ def _archive(node):
         if archive.bytes:
             raise bad(keys["except"], "byte by byte nothing is left out")
         if "paths" in left_out:
-            archive.paths = tuple(each_once(left_out["paths"], _pattern))
-            if len(archive.paths) > LIMIT_PATTERNS:
-                raise bad(left_out["paths"], f"more than {LIMIT_PATTERNS} patterns")
+            archive.paths = tuple(map(_pattern, items(left_out["paths"], 1, LIMIT_PATTERNS)))
         archive.mtime, archive.owner = (key in left_out and flag(left_out[key]) for key in ("mtime", "owner"))
         if not (archive.paths or archive.mtime or archive.owner):
             raise bad(keys["except"], "an exception that leaves nothing out")

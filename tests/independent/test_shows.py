@@ -90,7 +90,7 @@ class Oracle(unittest.TestCase):
                       "files: [{path: /a, exists: true}]", "files: [{path: 'a*/b', exists: true}]",
                       "archives: [{path: a, except: {}}]", "archives: [{path: a, except: {mtime: false}}]",
                       "archives: [{path: a, bytes: true, except: {mtime: true}}]",
-                      "archives: [{path: a, except: {paths: []}}]", "archives: [{path: a, except: {paths: [a, a]}}]",
+                      "archives: [{path: a, except: {paths: []}}]",
                       "archives: [{path: a, except: {paths: ['a**']}}]",
                       f"archives: [{{path: a, except: {{paths: {list(range(65))}}}}}]"):
             with self.subTest(asked), self.assertRaises(oracle.BadOracle):

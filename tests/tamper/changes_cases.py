@@ -2,7 +2,7 @@
 import schema
 from changes import go, incomplete, no_go
 from edits import archive, edited, repack_archive, set_member, set_oracle
-from facts import STDERR, STDOUT
+from facts import STDERR, STDOUT, event
 
 
 def exit_with(f, name, mode, status, repeat=1):
@@ -11,6 +11,11 @@ def exit_with(f, name, mode, status, repeat=1):
 
 def write_instead(f, name, mode, old, new):
     f.replace(f.run(name, mode), STDOUT, old, new)
+
+
+def asking(f, asked):
+    """The oracle asks one thing more of the case syntax."""
+    set_oracle(f, lambda text: text.replace("name: syntax\n", f"name: syntax\n    {asked}\n", 1))
 
 
 # ---- complete.baseline ----
@@ -252,3 +257,30 @@ def _(f):
     (log,) = [fact for fact in f.of("artifact", f.run(*STRICT)) if b"/_logs/" in fact.what.path]
     what = edited(f, log)
     what.sha256, what.size_bytes = f.hold(b"another log\n"), 12
+
+
+# ---- matchers that look at other events than the exit and the streams ----
+
+@no_go("started-behind-its-end", "useful.contract")
+def _(f):
+    """A start that comes after the end, at the same time, is the start of no duration."""
+    asking(f, "duration_ms: {at_least: 0}")
+    run = f.run("syntax", "strict")
+    ended, started = f.one("run_exit", run), f.edit(f.one("spawned", run))
+    started.event.at_ns = ended.event.at_ns
+    f.remove([started])
+    f.put_after(ended, started)
+
+
+@no_go("folder-among-what-was-left", "useful.contract")
+def _(f):
+    """A folder that could not be looked into may hold what is to be absent."""
+    asking(f, "files: [{path: x, absent: true}]")
+    run = f.run("syntax", "strict")
+    listed = f.of("freeze", run)[-1]
+    f.put_after(listed, event("artifact", run, listed.event.at_ns, "SOURCE_FILES", path=b"d", mode=0o40755))
+
+
+@go("nothing-was-left", same=True)
+def _(f):
+    asking(f, "files: [{path: x, absent: true}]")

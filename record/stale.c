@@ -81,6 +81,45 @@ static void groups_end(const char *prefix)
         (void)closedir(dir);
 }
 
+/* Whether a link of a process leads into the folder. */
+static bool leads_into(const char *pid, const char *link, const char *folder)
+{
+    char path[64], target[PATH_MAX];
+    size_t folder_bytes = strlen(folder);
+    ssize_t size_bytes;
+
+    (void)snprintf(path, sizeof path, "/proc/%.20s/%s", pid, link);
+    size_bytes = readlink(path, target, sizeof target);
+    return size_bytes > 0 && (size_t)size_bytes > folder_bytes && memcmp(target, folder, folder_bytes) == 0 &&
+           target[folder_bytes] == '/';
+}
+
+/*
+ * Names the processes that work or were started in the folder. They are not ended: only a control group tells surely
+ * whose a process is.
+ */
+static void processes_tell(const char *path, void (*tell)(const char *text))
+{
+    AUTO_FREE char *folder = realpath(path, NULL);
+    DIR *dir = folder == NULL ? NULL : opendir("/proc");
+    const struct dirent *entry;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        char text[2 * PATH_MAX];
+
+        if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name) ||
+            (!leads_into(entry->d_name, "cwd", folder) && !leads_into(entry->d_name, "exe", folder)))
+            continue;
+        (void)snprintf(
+            text, sizeof text,
+            "process %s, which a recording that was killed had left in %s, still runs and is not ended by us",
+            entry->d_name, folder);
+        tell(text);
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+}
+
 static void folder_clean(int parent_fd, const char *parent, const char *name, void (*tell)(const char *text))
 {
     AUTO_FD int dir = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -93,6 +132,7 @@ static void folder_clean(int parent_fd, const char *parent, const char *name, vo
         snprintf(path, sizeof path, "%s/%s", parent, name) >= (int)sizeof path)
         return;
     groups_end(prefix);
+    processes_tell(path, tell);
     if (tree_remove(path, &err) == 0)
         (void)snprintf(text, sizeof text, "removed %s, which a recording that was killed had left", path);
     else

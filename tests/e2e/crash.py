@@ -11,6 +11,8 @@ import concurrent.futures
 import hashlib
 import os
 import pathlib
+import re
+import signal
 import struct
 import subprocess
 import sys
@@ -198,14 +200,49 @@ class Crash(unittest.TestCase):
         first.kill()
         first.communicate()
         self.assertTrue(any("sleep 300" in argv for argv in hostile.processes().values()))
+        if hostile.GROUP:
+            self.assertTrue([path for path in hostile.GROUP.iterdir() if path.is_dir()])
         other = Place("orphan-next", {"quick": (shell("true"), {"exit": 0})})
         done = other.record([*other.words()[:5], "--work", place.folder / "work"])
         self.assertEqual(done.code, 3, done.err)
         self.assertRegex(done.err, r"removed .*/exhibit-\w+, which a recording that was killed had left")
         self.assertFalse(any("sleep 300" in argv for argv in hostile.processes().values()))
+        self.assertNotIn("still runs", done.err)
+        if hostile.GROUP:
+            self.assertEqual([path.name for path in hostile.GROUP.iterdir() if path.is_dir()], [])
         again = other.record([*other.words()[:3], "-o", place.bundle, "--work", place.folder / "work"])
         self.assertEqual(again.code, 3, again.err)
         self.assertRegex(again.err, r"\.it\.exhibit\.partial-\w+: left by a recording that was killed; exhibit-record sal")
+
+    def test_the_next_recording_names_the_processes_that_no_control_group_had_and_leaves_them_alone(self):
+        lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
+        points = [words[4] for words in lines if words[words.index("-") + 1] == "cgroup2"]
+        hide = " && ".join(f"umount -l {point}" for point in points) or "true"
+        place = Place("alone", {"sleeper": (shell("sleep 302"), {"exit": 0})})
+        first = place.start(before=["unshare", "-m", "sh", "-c", f'{hide}; exec "$@"', "--"])
+        deadline, left = time.monotonic() + 10, []
+        while not any(argv.startswith("sleep 302") for argv in hostile.processes().values()):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        first.kill()
+        first.communicate()
+        left = [pid for pid, argv in hostile.processes().items() if "sleep 302" in argv]
+        stranger = subprocess.Popen(["sleep", "303"], cwd=place.folder)
+        try:
+            other = Place("alone-next", {"quick": (shell("true"), {"exit": 0})})
+            done = other.record([*other.words()[:5], "--work", place.folder / "work"])
+            self.assertEqual(done.code, 3, done.err)
+            told = re.findall(r"process (\d+), which a recording that was killed had left in \S+/exhibit-\w{6}, still ",
+                              done.err)
+            self.assertEqual(sorted(map(int, told)), sorted(left))
+            self.assertGreater(len(left), 0)
+            self.assertEqual([pid for pid, argv in hostile.processes().items() if "sleep 302" in argv], left)
+            self.assertEqual(list((place.folder / "work").iterdir()), [])
+        finally:
+            stranger.kill()
+            stranger.wait()
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
 
     def test_a_recording_at_work_is_not_taken_for_one_that_was_killed(self):
         place = Place("at-work", {"sleeper": (shell("sleep 2"), {"exit": 0})})

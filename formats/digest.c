@@ -34,6 +34,14 @@ struct digest digest_run_now(const struct digest_run *run)
     return digest;
 }
 
+struct digest digest_run_with(const struct digest_run *run, const void *tail, size_t size_bytes)
+{
+    struct digest_run copy = *run;
+
+    digest_run_add(&copy, tail, size_bytes);
+    return digest_run_now(&copy);
+}
+
 void digest_run_reset(struct digest_run *run)
 {
     (void)SHA256_Init(&run->sha);

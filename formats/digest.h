@@ -27,6 +27,9 @@ void digest_run_add(struct digest_run *run, const void *from, size_t size_bytes)
 /* Gives the digest of what was added so far; adding may go on afterwards. */
 struct digest digest_run_now(const struct digest_run *run);
 
+/* Gives the digest of what was added so far and then these bytes; the run stays as it is. */
+struct digest digest_run_with(const struct digest_run *run, const void *tail, size_t size_bytes);
+
 /* Starts over, as after digest_run_new. */
 void digest_run_reset(struct digest_run *run);
 

@@ -107,6 +107,7 @@ void judge_free(struct judge *judge)
     for (size_t i = 0; i < judge->canary_count; i++)
         bytes_done(&judge->canaries[i]);
     free(judge->canaries);
+    free(judge->proofs);
     for (size_t i = 0; i < judge->input_count; i++)
         free(judge->inputs[i].name);
     free(judge->inputs);

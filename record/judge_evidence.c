@@ -167,6 +167,7 @@ static int artifact_take(struct judge *judge, struct judge_run *run, const Exhib
                          const uint8_t *content, size_t size_bytes, struct err *err)
 {
     AUTO_BYTES struct bytes packed = {0};
+    struct judge_digits digits = {0};
     size_t canary_count = run->exited ? run->canary_count : judge->canary_count;
     Exhibit__Artifact *copy;
 
@@ -176,6 +177,8 @@ static int artifact_take(struct judge *judge, struct judge_run *run, const Exhib
             run->leaked = true;
             run->leaked_seq = event->seq;
         }
+    if (run->mode == EXHIBIT__MODE__MODE_STRICT)
+        judge_proofs_search(judge, run, &digits, content, size_bytes, event->seq);
     if (run->kind != EXHIBIT__RUN_KIND__RUN_CASE && run->kind != EXHIBIT__RUN_KIND__RUN_LAUNCHER)
         return 0;
     if (bytes_reserve(&packed, exhibit__artifact__get_packed_size(event->artifact), LIMIT_EVENT_BYTES, err) < 0 ||

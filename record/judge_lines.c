@@ -362,5 +362,8 @@ int judge_bytes_take(struct judge *judge, struct judge_run *run, const Exhibit__
     if (run->kind == EXHIBIT__RUN_KIND__RUN_TRIAL && stream != EXHIBIT__STREAM_NAME__STREAM_STDERR &&
         lines_take(run, stream, bytes, size_bytes, event->at_ns, err) < 0)
         return err->code;
-    return run->mode == EXHIBIT__MODE__MODE_STRICT ? leak_search(judge, run, event, bytes, size_bytes, err) : 0;
+    if (run->mode != EXHIBIT__MODE__MODE_STRICT)
+        return 0;
+    judge_proofs_search(judge, run, &run->digits[stream], bytes, size_bytes, event->seq);
+    return leak_search(judge, run, event, bytes, size_bytes, err);
 }

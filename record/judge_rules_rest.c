@@ -127,6 +127,8 @@ static void strict_run_check(const struct judge_run *run, struct judge_verdict *
     }
     if (run->leaked)
         judge_fail_at(verdict, run->leaked_seq, "%s strict: a canary's content came out", run->name);
+    if (run->proof_seq != 0)
+        judge_fail_at(verdict, run->proof_seq, "%s strict: a proof of a strict read came out", run->name);
     for (size_t i = 0; i < run->row_count; i++)
         for (size_t j = 0; j < run->effect_count; j++)
             if (run->rows[i].attempts[j].proof_right)

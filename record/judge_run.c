@@ -161,7 +161,11 @@ int judge_run_start(struct judge *judge, const Exhibit__Event *event, struct err
     if (bytes_copy(&run->canary_read, &judge->canary_read, err) < 0 ||
         bytes_copy(&run->canary_link, &judge->canary_link, err) < 0 || command_copy(run, start, err) < 0)
         return err->code;
-    return start->probe == NULL ? 0 : probe_copy(run, start->probe, err);
+    if (start->probe == NULL)
+        return 0;
+    if (probe_copy(run, start->probe, err) < 0)
+        return err->code;
+    return run->mode == EXHIBIT__MODE__MODE_STRICT ? judge_proofs_add(judge, run, err) : 0;
 }
 
 /* Whether a process's argv is the role's own (docs/DECISION.md 1.4). */

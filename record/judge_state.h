@@ -63,6 +63,18 @@ struct judge_role {
     uint64_t gone_seq;
 };
 
+/* A proof as a number of 256 bits, the lowest word first. */
+struct judge_proof {
+    uint64_t words[4];
+    uint64_t start_seq; /* of the trial run that could tell it; 0: an empty slot */
+};
+
+/* The last 64 digits of what was searched, in the same way. */
+struct judge_digits {
+    uint64_t words[4];
+    unsigned count; /* of digits without another byte between them, up to 64 */
+};
+
 struct judge_exit {
     uint32_t pid;
     uint64_t start_time;
@@ -174,6 +186,8 @@ struct judge_run {
     bool drops_seen[3]; /* by Exhibit__Protocol */
     bool leaked;        /* a canary's content in a stream or an artifact */
     uint64_t leaked_seq;
+    uint64_t proof_seq; /* where a right proof came out first; 0: none did */
+    struct judge_digits digits[JUDGE_STREAMS];
     struct bytes tails[JUDGE_STREAMS]; /* end of what was searched, for finds that run over chunks */
     struct digest frozen_before, frozen_after;
     bool has_frozen_before, has_frozen_after;
@@ -225,6 +239,10 @@ struct judge {
     size_t canary_count;
     size_t canary_room;
     size_t canary_max_bytes;
+    struct judge_proof *proofs; /* what strict trial runs could tell; a hash table */
+    size_t proof_slots;         /* a power of two, or 0 */
+    size_t proof_count;
+    unsigned strict_trial_count;
     struct judge_target targets[JUDGE_TARGETS]; /* as seen last */
     bool stale[JUDGE_TARGETS];                  /* not looked at since the last reset */
     struct judge_run **runs;
@@ -270,6 +288,13 @@ int judge_line_take(struct judge_run *run, const char *line, size_t size_bytes, 
 
 /* Lets go of a run's bytes at its exit where nothing will ask for them any more. */
 void judge_bytes_release(struct judge_run *run);
+
+/* Adds what the roles of a strict trial run could prove. ERR_LIMIT: too many such runs or rounds. ERR_SYSTEM. */
+int judge_proofs_add(struct judge *judge, const struct judge_run *run, struct err *err);
+
+/* Looks for proofs in bytes that a strict run put out, with what `digits` remembers of those before them. */
+void judge_proofs_search(const struct judge *judge, struct judge_run *run, struct judge_digits *digits,
+                         const uint8_t *bytes, size_t size_bytes, uint64_t seq);
 
 /* Looks once more for canaries that were set while a strict run was under way, in the bytes that are kept of it. */
 void judge_leaks_settle(const struct judge *judge, struct judge_run *run);

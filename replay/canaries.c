@@ -1,10 +1,11 @@
 /*
  * Streams and artifacts are searched piece by piece; the end of a piece is kept, so that a canary that runs over it is
- * found too.
+ * found too; and so are the digits of a proof.
  */
 #include "replay/canaries.h"
 
 #include "base/cleanup.h"
+#include "replay/proofs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,11 +21,13 @@ struct pattern {
 struct search {
     const struct pattern *patterns; /* distinct, none empty */
     size_t pattern_count;
-    uint64_t end_seq;  /* patterns set later than this are not looked for */
-    size_t kept_bytes; /* less by one than the longest pattern */
+    const struct proofs *proofs;
+    uint64_t start_seq; /* of the run; proofs of runs that start later are not looked for */
+    uint64_t end_seq;   /* nor are patterns set later than this */
+    size_t kept_bytes;  /* less by one than the longest pattern, or than a proof */
     struct bytes window;
     uint64_t window_at; /* where the window begins in what is searched */
-    bool found;
+    const char *found;  /* what, in words; NULL: nothing yet */
     uint64_t found_at;
     size_t found_bytes;
 };
@@ -73,7 +76,33 @@ static void search_begin(struct search *search)
 {
     search->window.size_bytes = 0;
     search->window_at = 0;
-    search->found = false;
+    search->found = NULL;
+}
+
+/* Looks at what the window holds now. */
+static void search_window(struct search *search)
+{
+    const struct bytes *window = &search->window;
+    size_t at;
+
+    for (size_t i = 0; i < search->pattern_count && window->size_bytes > 0; i++) {
+        const struct pattern *pattern = &search->patterns[i];
+        const uint8_t *found = pattern->seq < search->end_seq ? memmem(window->data, window->size_bytes,
+                                                                       pattern->content->data, pattern->content->len)
+                                                              : NULL;
+
+        if (found == NULL)
+            continue;
+        search->found = "the content of a canary";
+        search->found_at = search->window_at + (uint64_t)(found - window->data);
+        search->found_bytes = pattern->content->len;
+        return;
+    }
+    if (!proofs_find(search->proofs, search->start_seq, window, &at))
+        return;
+    search->found = "a proof that a canary was read";
+    search->found_at = search->window_at + at;
+    search->found_bytes = PROOF_DIGITS;
 }
 
 static int search_piece(void *context, const void *piece, size_t size_bytes, struct err *err)
@@ -82,21 +111,12 @@ static int search_piece(void *context, const void *piece, size_t size_bytes, str
     struct bytes *window = &search->window;
     int code;
 
-    if (search->found)
+    if (search->found != NULL)
         return 0;
     code = bytes_add(window, piece, size_bytes, LIMIT_BLOCK_BYTES + LIMIT_EVENT_BYTES, err);
     if (code < 0)
         return code;
-    for (size_t i = 0; i < search->pattern_count && !search->found && window->size_bytes > 0; i++) {
-        const struct pattern *pattern = &search->patterns[i];
-        const uint8_t *found = pattern->seq < search->end_seq ? memmem(window->data, window->size_bytes,
-                                                                       pattern->content->data, pattern->content->len)
-                                                              : NULL;
-
-        search->found = found != NULL;
-        search->found_at = search->window_at + (found == NULL ? 0 : (uint64_t)(found - window->data));
-        search->found_bytes = pattern->content->len;
-    }
+    search_window(search);
     if (window->size_bytes > search->kept_bytes) {
         search->window_at += window->size_bytes - search->kept_bytes;
         memmove(window->data, window->data + window->size_bytes - search->kept_bytes, search->kept_bytes);
@@ -126,9 +146,9 @@ static int search_streams(const struct facts *facts, const struct run *run, stru
         code = facts->source->read_stream(facts->source->self, run->ends[stream]->content, search_piece, search, err);
         if (code < 0)
             return err_wrap(err, "run %" PRIu32, run->number);
-        if (!search->found)
+        if (search->found == NULL)
             continue;
-        finding_tell(out, "%.64s, strict: %s holds the content of a canary", run->start->name, words[stream]);
+        finding_tell(out, "%.64s, strict: %s holds %s", run->start->name, words[stream], search->found);
         finding_bytes(out, run, (Exhibit__StreamName)stream, search->found_at, search->found_bytes);
     }
     return 0;
@@ -153,9 +173,9 @@ static int search_artifacts(const struct facts *facts, const struct run *run, st
         code = facts->source->read_object(facts->source->self, &digest, search_piece, search, err);
         if (code < 0)
             return err_wrap(err, "event %" PRIu64, span.events[i]->seq);
-        if (!search->found)
+        if (search->found == NULL)
             continue;
-        finding_tell(out, "%.64s, strict: an artifact holds the content of a canary", run->start->name);
+        finding_tell(out, "%.64s, strict: an artifact holds %s", run->start->name, search->found);
         finding_content(out, span.events[i]->seq, search->found_at, search->found_bytes);
     }
     return 0;
@@ -164,9 +184,12 @@ static int search_artifacts(const struct facts *facts, const struct run *run, st
 int canaries_check(const struct facts *facts, struct finding *out, struct err *err)
 {
     AUTO_FREE struct pattern *patterns = NULL;
-    struct search search = {0};
+    struct proofs proofs = {0};
+    struct search search = {.proofs = &proofs, .kept_bytes = PROOF_DIGITS - 1};
     int code = gather_patterns(facts, &patterns, &search.pattern_count, err);
 
+    if (code == 0)
+        code = proofs_gather(facts, &proofs, err);
     search.patterns = patterns;
     for (size_t i = 0; i < search.pattern_count; i++)
         if (patterns[i].content->len - 1 > search.kept_bytes)
@@ -176,11 +199,13 @@ int canaries_check(const struct facts *facts, struct finding *out, struct err *e
 
         if (run->start->mode != EXHIBIT__MODE__MODE_STRICT)
             continue;
+        search.start_seq = run->event->seq;
         search.end_seq = run->exit == NULL ? UINT64_MAX : run->exit->seq;
         code = search_streams(facts, run, &search, out, err);
         if (code == 0)
             code = search_artifacts(facts, run, &search, out, err);
     }
     bytes_done(&search.window);
+    proofs_done(&proofs);
     return code;
 }

@@ -231,5 +231,5 @@ void proof_rule_quiet(struct proof *proof);
 /* Refutes inputs and workspaces that strict runs changed (DECISION 5.2). */
 void proof_refute_thaw(struct proof *proof);
 
-/* Refutes where canary content is in a stream or a kept artifact of a strict run (DECISION 5.2). */
+/* Refutes where canary content, or a proof, is in a stream or a kept artifact of a strict run (DECISION 5.2). */
 void proof_refute_leaks(struct proof *proof);

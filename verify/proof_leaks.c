@@ -1,25 +1,30 @@
 /*
- * The search for canary content in what strict runs put out (DECISION 5.2). Reads streams and artifacts piece by piece;
- * a content that lies across two pieces is found, since the end of each piece is kept as the beginning of the next.
+ * The search for canary content, and for proofs, in what strict runs put out (DECISION 5.2). Reads streams and
+ * artifacts piece by piece; a content that lies across two pieces is found, since the end of each piece is kept as the
+ * beginning of the next.
  */
 #include "verify/proof.h"
+#include "verify/proof_digits.h"
 
 #include "base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The distinct contents that canaries had; borrowed from the ledger. */
+/* What is looked for: the distinct contents that canaries had (borrowed from the ledger), and proofs. */
 struct proof_secrets {
     const ProtobufCBinaryData **items;
     size_t count;
     size_t longest_bytes;
+    const struct digits *digits;
 };
 
 struct proof_search {
     const struct proof_secrets *secrets;
+    uint64_t run_seq;    /* of the RunStart of who put it out */
     struct bytes window; /* the end of what went before, then the piece */
     bool found;
+    bool proven; /* a proof was found */
 };
 
 static void proof_add_secret(struct proof_secrets *secrets, const ProtobufCBinaryData *content)
@@ -57,15 +62,17 @@ static int proof_search_piece(void *context, const void *piece, size_t size_byte
 {
     struct proof_search *search = context;
     struct bytes *window = &search->window;
-    size_t keep = search->secrets->longest_bytes - 1;
+    size_t longest = search->secrets->longest_bytes, keep = (longest > DIGITS_OF_PROOF ? longest : DIGITS_OF_PROOF) - 1;
 
-    if (search->found)
+    if (search->found && search->proven)
         return 0;
     if (bytes_add(window, piece, size_bytes, SIZE_MAX, err) < 0)
         return err->code;
     for (size_t i = 0; i < search->secrets->count && !search->found; i++)
         search->found = memmem(window->data, window->size_bytes, search->secrets->items[i]->data,
                                search->secrets->items[i]->len) != NULL;
+    search->proven =
+        search->proven || digits_are_in(search->secrets->digits, search->run_seq, window->data, window->size_bytes);
     if (window->size_bytes > keep) {
         memmove(window->data, window->data + window->size_bytes - keep, keep);
         window->size_bytes = keep;
@@ -79,7 +86,7 @@ static void proof_search_streams(struct proof *proof, const struct proof_run *ru
         "", "stdin", "stdout", "stderr", "scratch-parent", "scratch-child", "scratch-grandchild"};
 
     for (unsigned name = EXHIBIT__STREAM_NAME__STREAM_STDOUT; name < LEDGER_STREAMS && !proof->failed; name++) {
-        struct proof_search search = {.secrets = secrets};
+        struct proof_search search = {.secrets = secrets, .run_seq = run->run->start->seq};
 
         if (run->run->ends[name] == NULL)
             continue;
@@ -89,6 +96,9 @@ static void proof_search_streams(struct proof *proof, const struct proof_run *ru
         if (search.found)
             proof_refute(proof, proof_run_text(run).text, "a canary's content is in %s of run %s", stream_names[name],
                          proof_run_text(run).text);
+        if (search.proven)
+            proof_refute(proof, proof_run_text(run).text, "a proof of a strict read is in %s of run %s",
+                         stream_names[name], proof_run_text(run).text);
         bytes_done(&search.window);
     }
 }
@@ -100,7 +110,7 @@ static void proof_search_artifacts(struct proof *proof, const struct proof_run *
     size_t position = 0;
 
     while ((event = ledger_next(run->run, EXHIBIT__EVENT__WHAT_ARTIFACT, &position)) != NULL && !proof->failed) {
-        struct proof_search search = {.secrets = secrets};
+        struct proof_search search = {.secrets = secrets, .run_seq = run->run->start->seq};
         struct digest digest;
 
         if (!event->artifact->kept || !digest_from(event->artifact->sha256.data, event->artifact->sha256.len, &digest))
@@ -112,21 +122,30 @@ static void proof_search_artifacts(struct proof *proof, const struct proof_run *
         if (search.found)
             proof_refute(proof, proof_event_text(event).text, "a canary's content is in an artifact of run %s",
                          proof_run_text(run).text);
+        if (search.proven)
+            proof_refute(proof, proof_event_text(event).text, "a proof of a strict read is in an artifact of run %s",
+                         proof_run_text(run).text);
         bytes_done(&search.window);
     }
 }
 
 void proof_refute_leaks(struct proof *proof)
 {
+    struct digits digits;
+
+    if (digits_collect(&proof->ledger, &digits, proof->err) < 0)
+        proof_give_up(proof);
     for (size_t i = 0; i < proof->ledger.run_count && !proof->failed; i++) {
         struct proof_secrets secrets;
 
         if (!proof_is_strict(&proof->runs[i]) || !proof_secrets_of(proof, &proof->runs[i], &secrets))
             continue;
-        if (secrets.count > 0) {
+        secrets.digits = &digits;
+        if (secrets.count > 0) { /* a proof is one over a canary, so that without those there is none */
             proof_search_streams(proof, &proof->runs[i], &secrets);
             proof_search_artifacts(proof, &proof->runs[i], &secrets);
         }
         free(secrets.items);
     }
+    digits_done(&digits);
 }

@@ -218,6 +218,15 @@ class Explained(unittest.TestCase):
         (found,) = [fact["bytes"] for fact in facts if "bytes" in fact]
         self.assertEqual((found["text"], found["place"]["offset"]), (by_hand.escaped(canary), 5 << 18))
 
+    def test_a_proof_that_came_out_is_found_where_it_lies(self):
+        for change, kind in (("proof-over-two-segments", "bytes"), ("proof-in-an-artifact", "content")):
+            path = self.changed(change)
+            facts, run = Facts.read(path), self.run_as(path, "tree", "strict")
+            proofs = {facts.proof(run, "read", role, number) for role, number in (("grandchild", 2), ("child", 1))}
+            _, shown = explained(path, "boundary.traces")
+            found = {fact[kind]["text"] for fact in shown if kind in fact}
+            self.assertTrue(found & proofs, change)
+
     def test_a_late_line_is_found_in_its_stream(self):
         explanation, _ = explained(self.changed("late-heartbeat"), "cancel.quiet")
         against = [statement["facts"] for statement in explanation["chain"]

@@ -85,6 +85,18 @@ class Facts:
         role, number = row_role_round
         return hashlib.sha256(canary + f" {run.nonces[role]} {number}".encode()).hexdigest() == told[1]
 
+    def strict_proofs(self):
+        """5.2: the digits of each proof that a strict trial run could tell, with the seq of its start."""
+        found = {}
+        for run in sorted(self.runs, key=lambda run: run.seq):
+            for effect in READS if (run.kind, run.mode) == ("RUN_TRIAL", "strict") else ():
+                content = self.canary(run, effect)
+                for role, rounds in run.rounds.items() if content else ():
+                    for number in range(1, rounds + 1):
+                        proof = hashlib.sha256(content + f" {run.nonces[role]} {number}".encode()).hexdigest()
+                        found.setdefault(proof.encode(), run.seq)
+        return found
+
     def file_event(self, run, target):
         return any(name_of(event.file_event, "target") == target for event in run.of("file_event"))
 

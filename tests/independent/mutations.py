@@ -213,6 +213,14 @@ def a_read_that_is_told_with_the_right_proof(scene):
     scene.replace_in_rows("tree", "parent", b" read-link=errno:13", b" read-link=ok:" + proof.encode())
 
 
+@fails("boundary.traces")
+def a_proof_among_other_digits_in_stderr(scene):
+    run = scene.runs[("tree", "strict", 1)]
+    canary = [e.targets.canary_read for e in scene.events[:run.seq] if e.WhichOneof("what") == "targets"][-1]
+    proof = hashlib.sha256(canary + f" {run.nonces['child']} 1".encode()).hexdigest()
+    scene.say(run.number, "STREAM_STDERR", b"0" + proof.encode() + b"0")
+
+
 @fails("boundary.attempts", "boundary.traces")
 def a_connection_in_a_strict_trial_that_no_row_explains(scene):
     run = scene.number("tree", "strict")
@@ -375,7 +383,7 @@ def a_fork_of_a_fork_of_a_role(scene):
     second.process_identity.parent_pid = fork.process_identity.pid
 
 
-@fails("complete.outcomes")
+@fails("complete.outcomes", "boundary.traces")
 def a_right_proof_in_the_later_copy_alone(scene):
     run = scene.runs[("tree", "strict", 1)]
     canary = [e.targets.canary_read for e in scene.events[:run.seq] if e.WhichOneof("what") == "targets"][-1]

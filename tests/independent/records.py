@@ -12,7 +12,7 @@ LIMIT_EVENT = 1048448
 LIMIT_STREAM, LIMIT_STREAMS, LIMIT_STDIN = 16 << 30, 64 << 30, 16 << 20
 LIMIT_RECEIPT, LIMIT_CLAIM, LIMIT_FREEZE = 16 << 20, 64 << 20, 64 << 20
 LIMIT_TARGET, LIMIT_PAYLOAD = 1048576, 1024
-LIMIT_ROUNDS = 1000
+LIMIT_ROUNDS, LIMIT_TRIALS = 1000, 64
 EFFECTS = ("read", "read-link", "write", "tcp", "udp")
 S_IFMT, S_IFREG = 0o170000, 0o100000
 
@@ -143,7 +143,7 @@ class Bundle:
             raise Refused("8.1", "the receipt's run id is not that of recording_start")
 
     def _run_order(self):
-        started, identities = set(), set()
+        started, identities, strict_trials = set(), set(), 0
         for event in self.events:
             if event.WhichOneof("what") == "run_start":
                 start = event.run_start
@@ -152,6 +152,9 @@ class Bundle:
                     raise Refused("DECISION 1.1", f"a second RunStart of run {event.run} ({start.name})")
                 started.add(event.run)
                 identities.add(identity)
+                strict_trials += (name_of(start, "kind"), name_of(start, "mode")) == ("RUN_TRIAL", "MODE_STRICT")
+                if strict_trials > LIMIT_TRIALS:
+                    raise Refused("DECISION 1.1", f"more than {LIMIT_TRIALS} strict trial runs")
                 self._probe_fits(event)
             elif event.run and event.run not in started:
                 raise Refused("7.3", f"event {event.seq} of run {event.run} comes before its RunStart")

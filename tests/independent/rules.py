@@ -1,10 +1,13 @@
 """The rules of docs/DECISION.md section 5, one function each: yields a text for everything for which a rule fails."""
+import re
+
 from archived import archives_fail
 from attempts import CANARY, TARGETS
 from cases import case_fails
 from records import name_of
 from runs import LINE_STREAMS, MILLISECOND, READS, role_of
 
+DIGITS = re.compile(rb"[0-9a-f]{64,}")
 MARGIN_BOUND_MS, MARGIN_EXPIRY_MS = 1000, -500
 
 
@@ -13,7 +16,7 @@ class Scene:
 
     def __init__(self, facts, oracle):
         self.facts, self.bundle, self.oracle, self.runs = facts, facts.bundle, oracle, facts.runs
-        self.judged = {}
+        self.judged, self.proofs = {}, facts.strict_proofs()
         self.by_key = {(run.kind, run.name, run.mode, run.repeat): run for run in self.runs}
 
     def case_run(self, case, mode, repeat=1):
@@ -247,27 +250,30 @@ def _workspace(run):
 
 
 def _leaks(scene, run):
-    """The content of a canary in what a strict run said or left."""
+    """The content of a canary, or a proof, in what a strict run said or left."""
     end = run.first("run_exit")
+    proofs = {proof for proof, seq in scene.proofs.items() if seq <= run.seq}
     canaries = {content for event in scene.facts.of("targets") if end is None or event.seq < end.seq
                 for content in (event.targets.canary_read, event.targets.canary_link) if content}
     if not canaries:
         return
     for name in ("STREAM_STDERR", *LINE_STREAMS):
         stream = run.stream(name)
-        if stream is not None and _holds(scene.bundle.pieces(stream.content), canaries):
-            yield f"run {run.number}: a canary in {name}"
+        if stream is not None and _holds(scene.bundle.pieces(stream.content), canaries, proofs):
+            yield f"run {run.number}: a canary or a proof in {name}"
     for event in run.of("artifact"):
         artifact = event.artifact
-        if artifact.kept and _holds([scene.bundle.pack.read(artifact.sha256, 1 << 30)], canaries):
-            yield f"run {run.number}: a canary in {artifact.path!r}"
+        if artifact.kept and _holds([scene.bundle.pack.read(artifact.sha256, 1 << 30)], canaries, proofs):
+            yield f"run {run.number}: a canary or a proof in {artifact.path!r}"
 
 
-def _holds(pieces, needles):
-    keep, left = max(map(len, needles)) - 1, b""
+def _holds(pieces, needles, proofs):
+    keep, left = max(64, *map(len, needles)) - 1, b""
     for piece in pieces:
         left += piece
         if any(needle in left for needle in needles):
+            return True
+        if any(found[at:at + 64] in proofs for found in DIGITS.findall(left) for at in range(len(found) - 63)):
             return True
         left = left[-keep:] if keep else b""
     return False

@@ -52,5 +52,6 @@ def refused(name, words, base="usable"):
     return register(name, base=base, malformed=words)
 
 
-for part in ("recording", "observers", "outcomes", "cases", "boundary", "cancel", "exit", "phases", "segments", "refused"):
+for part in ("recording", "observers", "outcomes", "cases", "boundary", "proofs", "cancel", "exit", "phases", "segments",
+             "refused"):
     importlib.import_module(f"changes_{part}")

@@ -202,7 +202,7 @@ def _(f):
           size_bytes=lambda size: size - len(line))
 
 
-# ---- proofs and canaries ----
+# ---- proofs in rows, and canaries ----
 
 @no_go("read-with-the-right-proof", ATTEMPTS, TRACES)
 def _(f):
@@ -213,12 +213,6 @@ def _(f):
 @no_go("link-with-the-right-proof", ATTEMPTS, TRACES)
 def _(f):
     f.tell(tree(f), "grandchild", "read-link", "ok:" + f.proof(tree(f), "read-link", "grandchild", 7), 7)
-
-
-@no_go("proof-of-another-round", ATTEMPTS)
-def _(f):
-    """A proof for round 6 proves nothing in round 7: diverted."""
-    f.tell(tree(f), "grandchild", "read", "ok:" + f.proof(tree(f), "read", "grandchild", 6), 7)
 
 
 @no_go("canary-in-stderr", TRACES)

@@ -142,9 +142,9 @@ def _(f):
     f.add_chunk(tree(f), STDOUT, lines, f.place(chunk) + 1)
 
 
-@incomplete("proof-in-a-later-copy", "complete.outcomes")
+@incomplete("proof-in-a-later-copy", "complete.outcomes", "boundary.traces")
 def _(f):
-    """A right proof in the copy that is not the first: contested, and no proof counts."""
+    """A right proof in the copy that is not the first: contested, and no attempt reached; but its digits came out."""
     line = f.row(tree(f), "child")
     proven = told_line(line, "read", "ok:" + f.proof(tree(f), "read", "child"))
     f.replace(tree(f), SCRATCH["child"], line, proven)

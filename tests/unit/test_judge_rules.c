@@ -215,6 +215,34 @@ static void a_right_proof_is_a_trace_and_reached(void **state)
            {"boundary.traces", "tree strict child/1 proves that it read the canary of read"});
 }
 
+/* In pieces, with other digits around it; an upper-case one is none, and what baseline proves is no secret. */
+static void a_proof_that_comes_out_is_a_trace(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 3; which++) {
+        struct scene *scene = scene_good();
+        uint32_t run = strict_tree(scene);
+        size_t place = end_of(scene, run);
+        char row[1024], *proof;
+
+        scene_row(scene, which == 2 ? scene_run_of(scene, "tree", MODE(BASELINE), 1) : run, ROLE(CHILD), 1, "ok", row);
+        proof = strstr(row, "read=ok:") + strlen("read=ok:");
+        proof[64] = 0;
+        for (size_t i = 0; which == 1 && i < 64; i++)
+            proof[i] = (char)(proof[i] >= 'a' ? proof[i] - 'a' + 'A' : proof[i]);
+        scene_insert_text(scene, place, run, STREAM(STDERR), "0");
+        scene_insert_text(scene, place, run, STREAM(STDERR), proof + 9);
+        proof[9] = 0;
+        scene_insert_text(scene, place, run, STREAM(STDERR), proof);
+        scene_insert_text(scene, place, run, STREAM(STDERR), "f");
+        if (which > 0) {
+            EXPECT_GO(scene);
+            continue;
+        }
+        EXPECT(scene, "NO-GO", {"boundary.traces", "tree strict: a proof of a strict read came out"});
+    }
+}
+
 static void an_input_or_a_workspace_that_changed_is_a_trace(void **state)
 {
     (void)state;
@@ -377,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_canary_that_was_set_after_the_exit_or_shown_unconfined_is_no_trace),
         cmocka_unit_test(a_canary_that_was_set_while_the_run_was_on_is_found),
         cmocka_unit_test(a_right_proof_is_a_trace_and_reached),
+        cmocka_unit_test(a_proof_that_comes_out_is_a_trace),
         cmocka_unit_test(an_input_or_a_workspace_that_changed_is_a_trace),
         cmocka_unit_test(a_case_that_fails_in_strict_mode_is_no_go),
         cmocka_unit_test(archives_that_differ_are_no_go),

@@ -262,6 +262,17 @@ static void leaked_artifact(struct stage *s)
     memcpy(artifact->sha256.data, scene_put(s->scene, text, strlen(text)).bytes, DIGEST_BYTES);
 }
 
+/* The proof of another round than those that were told, among other digits. */
+static void leaked_proof(struct stage *s)
+{
+    char success[80], text[128];
+
+    scene_success(SCENE_STRICT, 3, 2, 1, success, sizeof success);
+    (void)snprintf(text, sizeof text, "0%s0\n", success + strlen("ok:"));
+    scene_say(s->scene, SCENE_STRICT, EXHIBIT__STREAM_NAME__STREAM_STDERR, text);
+    scene_move_last(s->scene, scene_at(s->scene, SCENE_STRICT, EXHIBIT__EVENT__WHAT_RUN_EXIT, 0));
+}
+
 static void copy_changed(struct stage *s)
 {
     Exhibit__Freeze *freeze = SCENE_FIND(s->scene, SCENE_CASE_STRICT, FREEZE, 1)->freeze;
@@ -382,6 +393,7 @@ static const struct fault {
     {"boundary.traces", stray_nonce, "holds a nonce of a strict run", "INCOMPLETE"},
     {"boundary.traces", target_changed, "target canary_read changed over run tree/strict", "NO-GO"},
     {"boundary.traces", leaked_stderr, "a canary's content is in stderr of run launcher/strict", "NO-GO"},
+    {"boundary.traces", leaked_proof, "a proof of a strict read is in stderr of run tree/strict", "NO-GO"},
     {"boundary.traces", leaked_artifact, "a canary's content is in an artifact of run build/strict", "NO-GO"},
     {"boundary.traces", copy_changed, "run build/strict left its workspace changed", "NO-GO"},
     {"boundary.traces", copy_unfrozen, "run launcher/strict lacks a freeze", "NO-GO"},

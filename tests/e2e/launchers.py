@@ -13,6 +13,10 @@ import unittest
 import hostile
 from hostile import BOOTSTRAP, FOR_BOOTSTRAP, FOR_TREE, GROUP, Place, claim_of, facts_of, failing, met, shell
 
+import judge as independent_judge  # noqa: E402: hostile has set its path
+import oracle as independent_oracle  # noqa: E402
+from records import Bundle  # noqa: E402
+
 LAUNCHER = hostile.SOURCE / "tests" / "subjects" / "launcher.sh"
 CONFINE = ["{tools}/exhibit-confine", "--policy", "{policy}", "--set", "workspace={workspace}", "--set",
            "scratch={scratch}", "--set", "tools={tools}", "--pid-namespace", "--"]
@@ -190,13 +194,17 @@ class ByItself(Case):
                 ("makes", "{path: '.launcher/*', absent: true}", False, False),
                 ("makes", "{path: '.launcher/*', exists: true}", True, True)):
             oracle.write_text(f"version: 1\ntrials: []\ncases: [{{name: {case}, files: [{wanted}]}}]\n")
+            raw = oracle.read_bytes()
+            claims = {"independent": independent_judge.judge(Bundle(bundle), independent_oracle.read(raw),
+                                                             hashlib.sha256(raw).digest())}
             for judge, words in (("rejudge", [bundle, oracle]),
                                  ("exhibit-replay", [bundle, "--json", "--oracle", oracle]),
                                  ("exhibit-verify", [bundle, "--json", "--oracle", oracle])):
                 told = json.loads(hostile.run(judge, *words).stdout)
+                claims[judge] = told.get("claim", told)
+            for judge, claim in claims.items():
                 with self.subTest(judge=judge, case=case, wanted=wanted):
-                    self.assertEqual([met(told.get("claim", told), mode)[case] for mode in ("baseline", "strict")],
-                                     [baseline, strict])
+                    self.assertEqual([met(claim, mode)[case] for mode in ("baseline", "strict")], [baseline, strict])
 
     def test_a_folder_that_stays_only_when_it_is_killed(self):
         self.fails("lock", [])

@@ -67,7 +67,7 @@ static void duration_match(const struct judge_run *run, const struct oracle_matc
 {
     uint64_t took_ns;
 
-    if (run->spawned_seq == 0 || run->spawned_seq > run->exit_seq) {
+    if (run->spawned_seq == 0 || run->spawned_seq > run->exit_seq || run->spawned_at_ns > run->exit_at_ns) {
         judge_finding_cannot(out, "its start was not seen, or after its end");
         return;
     }

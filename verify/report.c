@@ -133,6 +133,10 @@ static void report_measured(FILE *out, const struct verdict *verdict)
                                                                                   : "snapshots of /proc");
     if (start->process_observer_note[0] != '\0')
         report_text(out, "", start->process_observer_note);
+    (void)fprintf(out, "control group: %s\n",
+                  start->control_group ? "one for each run"
+                                       : "none; that no process was left is known as far as the observer saw them, and "
+                                         "an ending of a whole control group cannot be measured");
     report_launcher(out, &verdict->surroundings);
 }
 

@@ -173,6 +173,14 @@ class Decisions(unittest.TestCase):
     def test_without_a_control_group(self):
         self.assertFalse(self.decides("no-control-group").control_group)
 
+    def test_verify_tells_that_there_was_no_control_group_and_what_is_not_measured_then(self):
+        for name in ("user", "no-control-group"):
+            self.assertRegex(hostile.run("exhibit-verify", PLACES[name].bundle).stdout,
+                             "(?m)^control group: none; .* an ending of a whole control group cannot be measured$")
+        if GROUP:
+            text = hostile.run("exhibit-verify", PLACES["plain"].bundle).stdout
+            self.assertIn("\ncontrol group: one for each run\n", text)
+
     def test_the_receipt_shows_the_snapshots_to_whoever_verifies(self):
         for name in ("pid-namespace", "net-namespace"):
             self.assertIn("snapshots", hostile.run("exhibit-verify", PLACES[name].bundle).stdout)
@@ -299,6 +307,13 @@ class Limits(unittest.TestCase):
         done = place.record(before=["prlimit", "--nofile=32:4096"])
         self.assertEqual(done.code, 3, done)
         self.assertEqual(set(met(claim_of(place.bundle), "strict").values()), {True})
+
+    def test_a_full_disk_for_what_a_case_writes(self):
+        place = Place("full-spool", {"large": (shell("head -c 20000000 /dev/urandom; sleep 300"), {"exit": 0})})
+        copies = sum((hostile.BUILD / "bin" / f"exhibit-{name}").stat().st_size for name in ("probe", "confine"))
+        done = self.refused(place, "what waits to be kept: .*No space left on device",
+                            self.small(place.folder / "work", str(copies + (6 << 20))))
+        self.assertEqual(done.out, "", "something of the work folder stays")
 
     def test_no_room_for_another_process(self):
         place = Place("processes", FINE)

@@ -24,7 +24,9 @@ foreach(name commands leftovers machines awkward secrets options)
     set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 180 LABELS e2e RUN_SERIAL ON)
 endforeach()
 
-# No attempt is timed here: it need not be alone.
-add_test(NAME e2e.matchers
-    COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/matchers.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
-set_tests_properties(e2e.matchers PROPERTIES TIMEOUT 180 LABELS e2e)
+# No attempt is timed here: they need not be alone.
+foreach(name matchers descriptors)
+    add_test(NAME e2e.${name}
+        COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 180 LABELS e2e)
+endforeach()

@@ -3,10 +3,17 @@
  *   ODD_CLOCK=1   the wall clock goes back by a day each time it is read, from two days after 1970 on
  *   ODD_ROOM=N    a socket gets room for N bytes, whatever is asked for
  *   ODD_PAUSE=US  it is held up before it looks at all processes, and before it takes hold of one
+ *   ODD_FILES=N:M  from the Nth file, folder, pipe or process that it opens, M times, no descriptor is left in the
+ * system ODD_PIPES=N:M  so for pipes alone ODD_COUNT=FILE  at its end it writes there how many it opened, and how many
+ * pipes
  */
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +23,73 @@
 #include <unistd.h>
 
 #define DAY_S 86400
+
+static unsigned files, pipes;
+
+/* Whether the `number`th call is among those that a variable names. */
+static bool is_named(const char *variable, unsigned number)
+{
+    const char *text = getenv(variable);
+    unsigned first, count;
+
+    return text != NULL && sscanf(text, "%u:%u", &first, &count) == 2 && number >= first && number - first < count;
+}
+
+/* Whether there is no descriptor for the next thing to open. */
+static bool is_out_of_files(void)
+{
+    if (!is_named("ODD_FILES", __atomic_add_fetch(&files, 1, __ATOMIC_RELAXED)))
+        return false;
+    errno = ENFILE;
+    return true;
+}
+
+__attribute__((destructor)) static void count_tell(void)
+{
+    const char *path = getenv("ODD_COUNT");
+    FILE *to = path == NULL ? NULL : fopen(path, "we");
+
+    if (to != NULL) {
+        (void)fprintf(to, "%u %u\n", files, pipes);
+        (void)fclose(to);
+    }
+}
+
+int pipe2(int fds[2], int flags)
+{
+    if (is_named("ODD_PIPES", __atomic_add_fetch(&pipes, 1, __ATOMIC_RELAXED))) {
+        errno = EMFILE;
+        return -1;
+    }
+    return is_out_of_files() ? -1 : (int)syscall(SYS_pipe2, fds, flags);
+}
+
+static mode_t mode_of(int flags, va_list list)
+{
+    return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(list, mode_t) : 0;
+}
+
+int open64(const char *path, int flags, ...)
+{
+    va_list list;
+    mode_t mode;
+
+    va_start(list, flags);
+    mode = mode_of(flags, list);
+    va_end(list);
+    return is_out_of_files() ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int openat64(int folder_fd, const char *path, int flags, ...)
+{
+    va_list list;
+    mode_t mode;
+
+    va_start(list, flags);
+    mode = mode_of(flags, list);
+    va_end(list);
+    return is_out_of_files() ? -1 : (int)syscall(SYS_openat, folder_fd, path, flags, mode);
+}
 
 static void pause_make(void)
 {
@@ -37,6 +111,8 @@ long syscall(long number, ...)
     va_end(list);
     if (number == SYS_pidfd_open)
         pause_make();
+    if (number == SYS_pidfd_open && is_out_of_files())
+        return -1;
     return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
 }
 
@@ -47,6 +123,8 @@ DIR *opendir(const char *path)
     *(void **)&real = dlsym(RTLD_NEXT, "opendir");
     if (strcmp(path, "/proc") == 0)
         pause_make();
+    if (is_out_of_files())
+        return NULL;
     return real(path);
 }
 

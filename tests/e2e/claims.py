@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """No field of a claim can be changed unnoticed: usage: claims.py BUILD SOURCE (after bundles.py)
 
-Each statement of a true claim is changed in turn, in a bundle that is valid in every byte. verify refutes each with a
+Each statement of a true claim is changed in turn, and three at once, in a bundle that is valid in every byte. verify refutes each with a
 finding that names the statement; replay finds that the claims differ; both tell the decision that the facts show.
 """
 import concurrent.futures
 import pathlib
+import random
 import sys
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
@@ -13,10 +14,12 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
 
 import claims
+import edits
 import schema
 from judges import Judges
 
 OTHER = bytes(31) + b"\1"
+THREES = 20  # draws of three changes at once, of each base
 
 
 def attempt_name(attempt):
@@ -144,13 +147,29 @@ def order_changes(claim):
         yield f"{name} in another order", swap(name), "order"
 
 
+def unmeasured_changes(claim):
+    """For a claim whose oracle leaves effects out."""
+    for i, effect in enumerate(claim.not_measured):
+        yield f"{effect} measured after all", lambda c, i=i: c.not_measured.__delitem__(i), f"effect {effect}"
+        yield f"{effect} exchanged", lambda c, i=i: c.not_measured.__setitem__(i, "udp"), f"effect {effect}"
+    yield "not measured in another order", lambda c: c.not_measured.reverse(), "order"
+    yield "all measured after all", lambda c: c.ClearField("not_measured"), "effect "
+
+
+def three_at_once(claim, source):
+    """A change of each of three parts of the claim, of those that leave the others to be told: [(title, change, text)]."""
+    parts = source.sample((rule_changes, case_changes, attempt_changes, list_changes), 3)
+    return [source.choice([one for one in part(claim) if "version" not in one[0] and "all attempts" not in one[0]])
+            for part in parts]
+
+
 def all_changes(claim):
     for made in (field_changes, rule_changes, case_changes, attempt_changes, list_changes, order_changes):
         yield from made(claim)
 
 
-def check(judges, base, title, change, words):
-    """What goes otherwise when this change was made to a true claim."""
+def check(judges, base, title, change, *texts):
+    """What goes otherwise when this change was made to a true claim; each text must be in a finding."""
     made = schema.Claim.FromString(schema.pack(base.claim))
     receipt = made.receipt_sha256
     change(made)
@@ -163,8 +182,7 @@ def check(judges, base, title, change, words):
     faults = []
     if verify.code != 1 or verify.verdict != "refuted" or replay.code != 1:
         faults.append(f"{title}: verify exits {verify.code}, replay {replay.code}")
-    if words not in verify.told:
-        faults.append(f"{title}: no finding has {words!r}: {verify.told}")
+    faults += [f"{title}: no finding has {words!r}: {verify.told}" for words in texts if words not in verify.told]
     for who, said in (("verify", verify), ("replay", replay)):
         if said.claim is None or said.claim["decision"] != base.claim.decision:
             faults.append(f"{title}: {who} does not tell the right decision")
@@ -191,14 +209,54 @@ def older_claims(judges, base):
     return [] if codes == (0, 0) else [f"a claim of version 1: exits {codes}"]
 
 
+def check_three(judges, base, source):
+    """Three changes at once: none hides behind another."""
+    three = three_at_once(base.claim, source)
+
+    def change(claim):
+        for _, one, _ in three:
+            one(claim)
+    return check(judges, base, " + ".join(title for title, *_ in three), change, *(words for *_, words in three))
+
+
+def unknown_versions(judges, base):
+    """No program guesses what a claim of another version means."""
+    faults = []
+    for version in (0, 3):
+        made = schema.Claim.FromString(schema.pack(base.claim))
+        made.version = version
+        path = judges.write(base.build(claims.bound_to(made)))
+        for who, said in (("verify", judges.verify(path)), ("replay", judges.replay(path))):
+            if said.code != 1 or f"version {version}" not in said.told:
+                faults.append(f"a claim of version {version}: {who} exits {said.code}: {said.told}")
+    return faults
+
+
+def unmeasured(judges, base):
+    """The same facts under an oracle that asks for three effects alone, with its true claim."""
+    facts = base.copy()
+    edits.set_oracle(facts, lambda text: text.replace("parent]}", "parent], effects: [read, tcp, udp]}").replace(
+        "grandchild]}", "grandchild], effects: [read, tcp, udp]}"))
+    facts.claim = claims.from_json(judges.replay(judges.write(facts.build())).claim)
+    assert list(facts.claim.not_measured) == ["read-link", "write"], facts.claim.not_measured
+    return facts
+
+
 def share(part):
-    judges = Judges(BUILD)
+    judges, source = Judges(BUILD), random.Random(part)
     base = judges.base(part)
-    every = list(all_changes(base.claim))
-    faults = true_claims(judges, base) + older_claims(judges, base)
-    for title, change, words in every:
-        faults += [f"{part}: {fault}" for fault in check(judges, base, title, change, words)]
-    return len(every), faults
+    bases = [(base, list(all_changes(base.claim)))]
+    faults = true_claims(judges, base) + older_claims(judges, base) + unknown_versions(judges, base)
+    if part == "usable":
+        other = unmeasured(judges, base)
+        faults += true_claims(judges, other)
+        bases.append((other, list(unmeasured_changes(other.claim))))
+    for facts, every in bases:
+        for title, change, words in every:
+            faults += [f"{part}: {fault}" for fault in check(judges, facts, title, change, words)]
+    for _ in range(THREES):
+        faults += [f"{part}: {fault}" for fault in check_three(judges, base, source)]
+    return sum(len(every) for _, every in bases) + THREES, faults
 
 
 def main():

@@ -3,7 +3,8 @@
 
 Each bundle is valid in every byte, so that only its meaning can be judged. Without a claim, and with the claim that
 replay makes of it, exactly the expected rules fail in replay, verify and the recorder's own judge, which agree; with
-the old claim replay and verify refuse it. Without a claim the fourth judge says the same too.
+the old claim replay and verify refuse it. Without a claim the fourth judge says the same too. Each rule is broken by at
+least two changes of different kinds of fact.
 """
 import concurrent.futures
 import pathlib
@@ -16,12 +17,14 @@ sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
 
 import changes
 import claims
+import kinds
 import tamper
 from judges import Judges
 
 RULES = {"complete.recording", "complete.pins", "complete.observers", "complete.controls", "complete.spoke",
          "complete.outcomes", "complete.baseline", "complete.cleanup", "boundary.attempts", "boundary.traces",
          "useful.contract", "useful.archives", "cancel.ended", "cancel.quiet"}
+AT_LEAST = 60  # changes
 
 
 class Check:
@@ -117,13 +120,29 @@ def share(names):
     """A worker's part."""
     judges = Judges(BUILD)
     bases = {name: judges.base(name) for name in ("usable", "default", "exits")}
-    faults = []
+    faults, touched = [], {}
     for name in names:
         try:
-            faults += Check(judges, bases, changes.CATALOGUE[name]).run()
+            check = Check(judges, bases, changes.CATALOGUE[name])
+            faults += check.run()
+            touched[name] = kinds.touched(check.base, check.facts)
         except Exception as error:  # one broken change must not hide what the others show
             faults.append(f"{name}: {type(error).__name__}: {error}")
-    return faults
+    return faults, touched
+
+
+def thin_catalogue():
+    """Where the catalogue has too little, as texts."""
+    texts = [f"the catalogue has {len(changes.CATALOGUE)} changes"] if len(changes.CATALOGUE) < AT_LEAST else []
+    return texts + thin_rules()
+
+
+def one_sided_rules(touched):
+    """Rules that no two changes break by kinds of fact of which none is the same."""
+    for rule in sorted(RULES):
+        breaking = [touched.get(name, set()) for name, change in changes.CATALOGUE.items() if rule in change.fails]
+        if not any(one and other and not one & other for one in breaking for other in breaking):
+            yield f"the catalogue breaks {rule} by {set().union(*breaking)} alone"
 
 
 def thin_rules():
@@ -136,10 +155,13 @@ def thin_rules():
 
 def main():
     names = sys.argv[3:] or list(changes.CATALOGUE)
-    faults = thin_rules()
+    faults, touched = thin_catalogue(), {}
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
-        for part in pool.map(share, [names[0::2], names[1::2]]):
+        for part, its_touched in pool.map(share, [names[0::2], names[1::2]]):
             faults += part
+            touched |= its_touched
+    if not sys.argv[3:]:
+        faults += one_sided_rules(touched)
     print("\n".join(faults))
     print(f"{len(names)} changes, {len(faults)} faults")
     sys.exit(1 if faults else 0)

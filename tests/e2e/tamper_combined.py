@@ -13,6 +13,7 @@ import sys
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 COUNT = int(sys.argv[3]) if len(sys.argv) > 3 else 500
 SEED = 20240229
+BASES = ("usable", "default", "exits")
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
 
@@ -25,7 +26,7 @@ from judges import Judges
 def draw(source, bases):
     """Names of changes that fit together, and the facts after them."""
     while True:
-        base = source.choices(("usable", "default"), (7, 1))[0]
+        base = source.choices(BASES, (14, 2, 1))[0]
         fitting = [name for name, change in changes.CATALOGUE.items()
                    if change.base == base and change.malformed is None and change.unbound is None]
         names = source.sample(fitting, source.choice((2, 3)))
@@ -57,7 +58,7 @@ def compare(judges, names, facts, ask_fourth):
 def share(part):
     """A worker's part, with a seed of its own."""
     judges = Judges(BUILD)
-    bases = {name: judges.base(name) for name in ("usable", "default")}
+    bases = {name: judges.base(name) for name in BASES}
     source, faults = random.Random(SEED + part), []
     for number in range(COUNT // 2):
         names, facts = draw(source, bases)

@@ -101,7 +101,7 @@ static int verify_bundle(const struct verify_args *args, const struct oracle *or
         return verify_complain(args->bundle, &err, EXIT_COULD_NOT);
     }
     status = verify_status_of(args, &verdict);
-    if (args->json && report_print_json(&verdict, stdout, &err) < 0)
+    if (args->json && report_print_json(&verdict, oracle, stdout, &err) < 0)
         status = verify_complain(args->bundle, &err, EXIT_COULD_NOT);
     if (!args->json)
         report_print(&verdict, oracle, stdout);

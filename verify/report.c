@@ -195,12 +195,36 @@ void report_print(const struct verdict *verdict, const struct oracle *named, FIL
                       findings->count > 0 ? " (of a refuted bundle: worth nothing)" : "");
 }
 
-int report_print_json(const struct verdict *verdict, FILE *out, struct err *err)
+/* Memory that ran out leaves no list. */
+static void report_oracle_item(void *context, const char *text, bool wider)
 {
+    json_t **lines = context;
+    json_t *item = json_pack("{s:s, s:b}", "text", text, "wider", wider);
+
+    if (*lines == NULL || json_array_append_new(*lines, item) < 0) {
+        json_decref(*lines);
+        *lines = NULL;
+    }
+}
+
+/* A new reference; null where no oracle could be read. NULL: out of memory. */
+static json_t *report_oracle_json(const struct oracle *oracle)
+{
+    json_t *lines = oracle == NULL ? json_null() : json_array();
+
+    if (oracle != NULL)
+        oracle_describe(oracle, report_oracle_item, &lines);
+    return lines;
+}
+
+int report_print_json(const struct verdict *verdict, const struct oracle *named, FILE *out, struct err *err)
+{
+    const struct oracle *oracle = named != NULL ? named : verdict->has_oracle ? &verdict->oracle : NULL;
     json_t *findings = json_array(), *limits = json_array(), *whole = NULL;
+    json_t *lines = report_oracle_json(oracle);
     json_t *claim = verdict->claim == NULL ? json_null() : claim_to_json(verdict->claim);
     json_t *launcher = report_launcher_json(&verdict->surroundings);
-    int failed = findings == NULL || limits == NULL || claim == NULL || launcher == NULL;
+    int failed = findings == NULL || limits == NULL || claim == NULL || launcher == NULL || lines == NULL;
 
     for (size_t i = 0; !failed && i < verdict->findings.kept; i++)
         failed = json_array_append_new(findings, json_string(verdict->findings.texts[i]));
@@ -209,9 +233,11 @@ int report_print_json(const struct verdict *verdict, FILE *out, struct err *err)
     for (size_t i = 0; !failed && i < REPORT_LIMITS; i++)
         failed = json_array_append_new(limits, json_string(report_limits[i]));
     if (!failed)
-        whole = json_pack("{s:s, s:s, s:O, s:O, s:b, s:O, s:O}", "schema", "exhibit.verdict/1", "verdict",
-                          verdict->findings.count == 0 ? "verified" : "refuted", "findings", findings, "claim", claim,
-                          "claim_recorded", verdict->has_claim, "limits", limits, "launcher", launcher);
+        whole =
+            json_pack("{s:s, s:s, s:O, s:O, s:b, s:O, s:O, s:O}", "schema", "exhibit.verdict/1", "verdict",
+                      verdict->findings.count == 0 ? "verified" : "refuted", "findings", findings, "claim", claim,
+                      "claim_recorded", verdict->has_claim, "limits", limits, "launcher", launcher, "oracle", lines);
+    json_decref(lines);
     json_decref(launcher);
     json_decref(findings);
     json_decref(limits);

@@ -16,5 +16,6 @@ void report_print(const struct verdict *verdict, const struct oracle *named, FIL
 void report_launcher(FILE *out, const struct surroundings *from);
 json_t *report_launcher_json(const struct surroundings *from);
 
-/* Writes the verdict as one JSON object (schema exhibit.verdict/1). ERR_SYSTEM: out of memory, or not written. */
-int report_print_json(const struct verdict *verdict, FILE *out, struct err *err);
+/* Writes the verdict as one JSON object (schema exhibit.verdict/1). `named` as above. ERR_SYSTEM: out of memory, or not
+ * written. */
+int report_print_json(const struct verdict *verdict, const struct oracle *named, FILE *out, struct err *err);

@@ -108,6 +108,16 @@ class UnderItsOwn(unittest.TestCase):
             f"quiet {GRACE_MS} ms after the last step", "host identities of roles: optional",
             "effects that must have been tried: udp"])
 
+    def test_programs_are_told_the_same_lines_and_marks(self):
+        for words in ((), ("--oracle", SOURCE / "experiments" / "oracle-default.yaml")):
+            told = json.loads(verify("--json", *words)[1])["oracle"]
+            self.assertEqual([set(line) for line in told], [{"text", "wider"}] * len(told))
+            text = verify(*words)[1]
+            listed = re.findall(r"^(  wider  |         )(\S.*)$", text[text.index("\noracle "):], re.M)
+            self.assertEqual([(line["wider"], line["text"]) for line in told],
+                             [(mark.strip() == "wider", line) for mark, line in listed])
+            self.assertEqual(any(line["wider"] for line in told), not words)
+
     def test_the_lax_oracle_is_the_widest_that_there_is(self):
         for change in (lambda o: o["bounds"].update(ended_ms=BOUND_MS + 1), lambda o: o["trials"][0].update(effects=[]),
                        lambda o: o["trials"][0].update(roles=[])):

@@ -286,7 +286,7 @@ static void the_verdict_as_json_says_the_same(void **state)
 {
     struct place place;
     json_error_t error;
-    json_t *json;
+    json_t *json, *lines;
 
     (void)state;
     make(&place, NULL, tell_go, NULL);
@@ -299,6 +299,12 @@ static void the_verdict_as_json_says_the_same(void **state)
     assert_int_equal(json_array_size(json_object_get(json, "findings")), 1);
     assert_string_equal(json_string_value(json_object_get(json_object_get(json, "claim"), "decision")), "GO");
     assert_true(json_array_size(json_object_get(json, "limits")) > 0);
+    lines = json_object_get(json, "oracle");
+    assert_true(json_array_size(lines) > 0);
+    for (size_t i = 0; i < json_array_size(lines); i++) {
+        assert_true(json_is_string(json_object_get(json_array_get(lines, i), "text")));
+        assert_true(json_is_false(json_object_get(json_array_get(lines, i), "wider")));
+    }
     json_decref(json);
     done(&place);
 }

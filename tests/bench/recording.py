@@ -40,6 +40,18 @@ def write_plan(folder, name, words, cases):
     return plan
 
 
+def record_default(bench, name, inputs):
+    """The bundle of the default experiment, of a launcher that only executes; `inputs` is retained, if any."""
+    folder, bundle = bench.work / "default", bench.work / f"default-{name}.exhibit"
+    folder.mkdir(exist_ok=True)
+    candidate = "candidate: {name: env, argv: [/usr/bin/env, \"{command}\"]}\n"
+    kept = f"inputs: [{{name: tree, path: {inputs}}}]\n" if inputs else ""
+    (folder / "plan.yaml").write_text("version: 1\nname: bench\n" + candidate + kept)
+    bundle.unlink(missing_ok=True)
+    measure.run([bench.args.build / "bin" / "exhibit-record", "run", folder / "plan.yaml", "-o", bundle], watch=False)
+    return bundle
+
+
 def recorded(build, folder, name, words, cases):
     """Records it; gives [(whole run ms, command ms)] of the baseline runs, and the peak of anonymous memory."""
     plan, bundle = write_plan(folder, name, words, cases), folder / "case.exhibit"

@@ -9,6 +9,7 @@ with all that had been written; and the next recording removes what a killed one
 """
 import concurrent.futures
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -21,6 +22,7 @@ import unittest
 
 import zstandard
 
+import fourth
 import hostile
 from hostile import BUILD, Place, shell
 from records import Bundle
@@ -103,6 +105,9 @@ class Worker:
             told = self.tell(program, out)
             self.want(told.returncode == 3 and "decision: INCOMPLETE" in told.stdout,
                       f"{program} of the salvaged file exits {told.returncode}: {told.stdout[-500:]}{told.stderr}")
+        claim = json.loads(self.tell("replay", out, "--json").stdout)
+        wrong = fourth.differences(out, claim)
+        self.want(not wrong, f"the fourth judge of the salvaged file: {wrong[:3]}")
         pack = Bundle(out).pack
         for part, digests in listed.items():
             lost = digests - set(pack.parts[part].objects)

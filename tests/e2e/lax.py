@@ -17,6 +17,8 @@ import sys
 import tempfile
 import unittest
 
+import fourth
+
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 EFFECTS = ["read", "read-link", "write", "tcp", "udp"]
 ROLES = ["parent", "child", "grandchild"]
@@ -133,6 +135,9 @@ class UnderTheReaders(unittest.TestCase):
         self.assertEqual(failing(out), rules)
         self.assertTrue(out.endswith(f"verified\ndecision: {decision} (prospective)\n"), out[-200:])
         self.assertEqual(verify("--oracle", oracle, "--require", "go")[0], 4)
+        theirs = subprocess.run([BUILD / "bin" / "exhibit-verify", BUNDLE, "--oracle", oracle, "--json"],
+                                capture_output=True, timeout=60)
+        self.assertEqual(fourth.differences(BUNDLE, json.loads(theirs.stdout)["claim"], oracle), [])
         return out
 
     def test_no_change_but_in_its_bytes_is_never_the_reader_s_go(self):

@@ -34,7 +34,7 @@ def draw(source, bases):
             facts = tamper.tampered(bases[base], *names)
         except (ValueError, IndexError, AssertionError):  # a fact that the second needs is gone after the first
             continue
-        if facts.times_ascend():
+        if facts.times_ascend() and facts.streams_end():
             return names, facts
 
 

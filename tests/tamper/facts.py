@@ -201,6 +201,11 @@ class Facts:
         return ([fact for fact in mine if self.place(fact) < start][-1],
                 [fact for fact in mine if self.place(fact) > end][0])
 
+    def streams_end(self):
+        """Whether each stream that has bytes is described at its end; else they are bound to nothing (FORMAT 7.4)."""
+        ended = {(fact.run, fact.what.stream) for fact in self.of("stream_end")}
+        return all((fact.run, fact.what.stream) in ended for fact in self.of("chunk"))
+
     def times_ascend(self):
         """Whether no fact is earlier than the one before it (FORMAT 7.2)."""
         times = [fact.event.at_ns for fact in self.facts]

@@ -134,8 +134,11 @@ static bool apply_seccomp(bool threads)
  */
 static void warm_libraries(void)
 {
+    static locale_t kept;
+
     (void)digest_of("", 0);
-    (void)newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    kept = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    (void)kept; /* only held */
     archive_zone_set();
 }
 

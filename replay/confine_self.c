@@ -134,11 +134,10 @@ static bool apply_seccomp(bool threads)
  */
 static void warm_libraries(void)
 {
-    static locale_t kept;
+    static locale_t volatile kept __attribute__((unused)); /* only held */
 
     (void)digest_of("", 0);
     kept = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    (void)kept; /* only held */
     archive_zone_set();
 }
 

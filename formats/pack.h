@@ -99,6 +99,9 @@ uint32_t pack_object_count(const struct pack *pack, enum pack_part part);
 /* The object at `index` (below pack_object_count), in ascending order of digests. */
 struct pack_object pack_object_at(const struct pack *pack, enum pack_part part, uint32_t index);
 
+/* The place of a digest among a part's objects, as pack_object_at counts. False: not there; out unset. */
+bool pack_number(const struct pack *pack, enum pack_part part, const struct digest *digest, uint32_t *out);
+
 /* Looks a digest up in a part. False: not there; out unset. out may be NULL. */
 bool pack_find(const struct pack *pack, enum pack_part part, const struct digest *digest, struct pack_object *out);
 

@@ -49,7 +49,7 @@ uint64_t pack_index_start(const struct pack_index *index, const struct layout_ob
     return index->starts[object->block] + object->offset_bytes;
 }
 
-bool pack_index_find(const struct pack_index *index, const struct digest *digest, struct layout_object *out)
+bool pack_index_number(const struct pack_index *index, const struct digest *digest, uint32_t *out)
 {
     uint32_t low = 0, high = index->object_count;
 
@@ -58,7 +58,7 @@ bool pack_index_find(const struct pack_index *index, const struct digest *digest
         int order = memcmp(index->frame.data + object_place(middle), digest->bytes, DIGEST_BYTES);
 
         if (order == 0) {
-            *out = pack_index_object(index, middle);
+            *out = middle;
             return true;
         }
         if (order < 0)
@@ -67,6 +67,16 @@ bool pack_index_find(const struct pack_index *index, const struct digest *digest
             high = middle;
     }
     return false;
+}
+
+bool pack_index_find(const struct pack_index *index, const struct digest *digest, struct layout_object *out)
+{
+    uint32_t number;
+
+    if (!pack_index_number(index, digest, &number))
+        return false;
+    *out = pack_index_object(index, number);
+    return true;
 }
 
 /* Checks the table of blocks and fills `starts` (FORMAT 4.5, 4.6). `at` is the index's own place in the file. */

@@ -35,5 +35,6 @@ struct layout_block pack_index_block(const struct pack_index *index, uint32_t nu
 /* The offset in the part's content at which an object of this index that is not empty begins. */
 uint64_t pack_index_start(const struct pack_index *index, const struct layout_object *object);
 
-/* Looks a digest up. False: not there; out unset. */
+/* Looks a digest up and gives its number, or its record. False: not there; out unset. */
+bool pack_index_number(const struct pack_index *index, const struct digest *digest, uint32_t *out);
 bool pack_index_find(const struct pack_index *index, const struct digest *digest, struct layout_object *out);

@@ -179,6 +179,11 @@ struct pack_object pack_object_at(const struct pack *pack, enum pack_part part, 
     return (struct pack_object){object.digest, part, object.size_bytes};
 }
 
+bool pack_number(const struct pack *pack, enum pack_part part, const struct digest *digest, uint32_t *out)
+{
+    return pack_index_number(&pack->index[pack_slot(part)], digest, out);
+}
+
 bool pack_find(const struct pack *pack, enum pack_part part, const struct digest *digest, struct pack_object *out)
 {
     struct layout_object object;

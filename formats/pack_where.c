@@ -8,26 +8,6 @@
 
 #include <assert.h>
 
-/* The number of the object of this digest in the index, or its object_count where there is none. */
-static uint32_t object_number(const struct pack_index *index, const struct digest *digest)
-{
-    uint32_t low = 0, high = index->object_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        struct layout_object object = pack_index_object(index, middle);
-        int order = memcmp(object.digest.bytes, digest->bytes, DIGEST_BYTES);
-
-        if (order == 0)
-            return middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return index->object_count;
-}
-
 /* The number of the block that holds byte `start` of the part's content, which has one. */
 static uint32_t block_number(const struct pack_index *index, uint64_t start)
 {
@@ -50,12 +30,12 @@ bool pack_where(const struct pack *pack, enum pack_part part, const struct diges
 {
     const struct pack_index *index = &pack->index[pack_slot(part)];
     uint64_t tables_at = pack->footer.index[pack_slot(part)].frame.at + PACK_INDEX_HEAD_BYTES;
-    uint32_t number = object_number(index, digest), block;
+    uint32_t number, block;
     struct layout_object object;
     uint64_t start, left;
 
     assert(size_bytes > 0);
-    if (number == index->object_count)
+    if (!pack_index_number(index, digest, &number))
         return false;
     object = pack_index_object(index, number);
     if (offset_bytes > object.size_bytes || size_bytes > object.size_bytes - offset_bytes)

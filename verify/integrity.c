@@ -23,23 +23,13 @@ struct integrity {
 };
 
 /* Where a digest stands among a part's objects, or -1. */
-static int64_t integrity_index(const struct pack *pack, enum pack_part part, const uint8_t *digest)
+static int64_t integrity_index(const struct pack *pack, enum pack_part part, const uint8_t *bytes)
 {
-    uint32_t low = 0, high = pack_object_count(pack, part);
+    struct digest digest;
+    uint32_t number;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        struct pack_object object = pack_object_at(pack, part, middle);
-        int order = memcmp(object.digest.bytes, digest, DIGEST_BYTES);
-
-        if (order == 0)
-            return middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
+    memcpy(digest.bytes, bytes, DIGEST_BYTES);
+    return pack_number(pack, part, &digest, &number) ? (int64_t)number : -1;
 }
 
 /* Marks an object as named. True: it is there and was not named before. */

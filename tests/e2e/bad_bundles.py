@@ -15,6 +15,7 @@ import sys
 import tempfile
 import unittest
 
+import fourth
 from container import FOOTER, HEADER, INDEX_HEAD, RECORD, blocks_of, indexes, parts, put, reseal, u32, u64
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
@@ -84,6 +85,7 @@ class NotOurs(unittest.TestCase):
                 self.assertEqual(done.returncode, code, done.stderr)
                 for text in texts:
                     self.assertIn(text, done.stderr)
+        self.assertEqual(bool(fourth.refusal(BAD)), code == 1)
 
     def test_an_empty_file_is_refuted(self):
         self.each(b"", 1, "FORMAT 2.1", "0 bytes")
@@ -148,6 +150,7 @@ class Damaged(unittest.TestCase):
                         first, last = range_in(done.stderr)
                         self.assertLess(last, kept)
                         self.assertLessEqual(last - first + 1, BLOCK_MAX)
+            self.assertTrue(fourth.refusal(BAD), f"the fourth judge takes the first {kept} bytes")
 
     def test_a_flipped_bit_anywhere_is_refuted_with_a_range_of_at_most_a_block_and_the_object_that_begins_there(self):
         content = GOOD.read_bytes()
@@ -164,6 +167,7 @@ class Damaged(unittest.TestCase):
                         self.assertEqual((first, last), (start, start + size - 1))
                         named = "{} block {}, first object {}".format(*blocks[start])
                         self.assertIn(f"malformed: {named}: FORMAT 3.6", done.stderr)
+                    self.assertTrue(fourth.refusal(BAD))
 
     def test_replay_refuses_a_flip_in_all_that_it_reads_and_is_not_misled_by_one_elsewhere(self):
         content, claim = GOOD.read_bytes(), ask("exhibit-replay", GOOD, "--json").stdout
@@ -312,6 +316,7 @@ class Absurd(unittest.TestCase):
                 self.assertEqual(done.returncode, 1, done.stderr)
                 for text in texts:
                     self.assertIn(text, done.stderr)
+        self.assertTrue(fourth.refusal(BAD))
 
     def setUp(self):
         self.good = GOOD.read_bytes()

@@ -194,11 +194,24 @@ sees "an archive that can fork" ' asks for fork' starts_processes "$build/bin/ex
 sees "a filter that starts a program" ' asks for archive_read_support_filter_all' \
     starts_processes "$build/bin/exhibit-verify" "$work/filter.o"
 
-sed -i 's#^\(build bin/exhibit-verify: .*\) | \(.*\)#\1 | replay/libexhibit_replay.a \2#' "$work/plain.ninja"
+cp "$work/plain.ninja" "$work/whole.ninja"
+# also_made_of INPUT PROGRAM...: the build file with one more input of these programs.
+also_made_of() {
+    cp "$work/whole.ninja" "$work/plain.ninja"
+    for program in "${@:2}"; do
+        sed -i "s#^\(build bin/exhibit-$program: .*\) | \(.*\)#\1 | $1 \2#" "$work/plain.ninja"
+    done
+}
+also_made_of replay/libexhibit_replay.a verify
 sees "a library of another program" 'exhibit-verify is made with replay/CMakeFiles/.*\.c\.o' \
     linked_over "$work/plain.ninja"
+# Older than all that was ever built: a library may be newer than another program, which would then be out of date before.
+touch --date 2000-01-01 "$work/replay-part.c"
+also_made_of "$work/replay-part.c" replay verify
 sees "a program that is made again for another's change" 'bin/exhibit-verify is made again for a change of' \
-    change_is_alone replay "$(find "$source/replay" -maxdepth 1 -name '*.c' ! -name main.c | sort | head -n 1)"
+    change_is_alone replay "$work/replay-part.c"
+also_made_of "$work/replay-part.c" replay
+holds "a change of its own part makes no other program again" change_is_alone replay "$work/replay-part.c"
 
 tree=$work/tree
 mkdir "$tree"

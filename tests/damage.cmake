@@ -2,7 +2,7 @@
 exhibit_unit_test(damage exhibit_verify pack_fixture PkgConfig::ZSTD)
 exhibit_unit_test(damage_large pack_fixture)
 set_tests_properties(unit.damage unit.damage_large PROPERTIES TIMEOUT 180)
-# Some 80,000 verdicts in one process: five sixths of its time went into memory given back and asked for again each time.
+# Some 80,000 verdicts in one process: to give memory back after each and ask for it again took five sixths of the time.
 set(kept_memory arena_max=1 mmap_threshold=268435456 trim_threshold=1073741824)
 list(TRANSFORM kept_memory PREPEND glibc.malloc.)
 list(JOIN kept_memory ":" kept_memory)

@@ -10,5 +10,5 @@ set_tests_properties(e2e.walls e2e.headers e2e.format e2e.bootstrap e2e.hook_gua
 # The demo has a build folder of its own choice: it is tried where that is this one.
 if("${CMAKE_BINARY_DIR}" STREQUAL "${CMAKE_SOURCE_DIR}/build")
     exhibit_script_test(demo 240)
-    set_tests_properties(e2e.demo PROPERTIES RUN_SERIAL ON) # what is recorded must not wait for a core
+    set_tests_properties(e2e.walls e2e.demo PROPERTIES RESOURCE_LOCK sources) # one touches them, one would build them
 endif()

@@ -14,4 +14,3 @@ foreach(name liars bad_input bad_bundles)
         ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
     set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300 LABELS e2e)
 endforeach()
-set_tests_properties(e2e.liars PROPERTIES RUN_SERIAL ON) # what is recorded must not wait for a core

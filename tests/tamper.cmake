@@ -2,7 +2,7 @@
 foreach(name tamper tamper_combined claims)
     add_test(NAME e2e.${name}
         COMMAND ${DEBIAN_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
-    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300 LABELS e2e FIXTURES_REQUIRED bundles PROCESSORS 2)
+    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300 LABELS e2e FIXTURES_REQUIRED bundles)
 endforeach()
 
 # A recorder that is killed, or whose disk fails, at each step of writing. (The sanitizers' runtime would have to be
@@ -13,5 +13,5 @@ if(NOT EXHIBIT_SANITIZE)
     set_target_properties(fault PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
     add_test(NAME e2e.crash
         COMMAND ${DEBIAN_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/crash.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
-    set_tests_properties(e2e.crash PROPERTIES TIMEOUT 300 LABELS e2e PROCESSORS 2)
+    set_tests_properties(e2e.crash PROPERTIES TIMEOUT 300 LABELS e2e)
 endif()

@@ -2,6 +2,7 @@
 
 Needs Debian's Python, which has the packages that it reads bundles with.
 """
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -41,14 +42,21 @@ def claim_of(bundle, oracle=None):
     return judge.judge(bundle, *_oracle(raw))
 
 
-def judged(path, oracle=None):
-    """Its claim of a file. Raises pack.Refused where that is no bundle as FORMAT.md has it."""
+@contextlib.contextmanager
+def opened(path):
+    """The bundle in a file. Raises pack.Refused where that is none as FORMAT.md has it."""
     bundle = records.Bundle(path)
     try:
         members.check(bundle)
-        return claim_of(bundle, oracle)
+        yield bundle
     finally:
         bundle.pack.close()
+
+
+def judged(path, oracle=None):
+    """Its claim of a file; raises as opened() does."""
+    with opened(path) as bundle:
+        return claim_of(bundle, oracle)
 
 
 def refusal(path):

@@ -2,8 +2,11 @@
 """Many receipts in one call of exhibit-replay: usage: many.py BUILD SOURCE
 
 One small bundle is recorded; `spread` makes ten thousand others of it, in five of ten with another fact (variants in
-tests/spread/base.h). What must follow from each is written here by hand.
+tests/spread/base.h). What must follow from each is written here by hand. The judge in Python is asked of all of them:
+its claim is the recorded one, and under another oracle it decides by the same rules as replay.
 """
+import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -106,9 +109,33 @@ def ask_for_memory(*words):
         return os.waitstatus_to_exitcode(status), out.read(), err.read(), usage.ru_maxrss
 
 
+@functools.cache
+def all_forgiven():
+    """What replay says of all of them under FORGIVING."""
+    return ask_for_memory(ALL, "--oracle", PLACE / "forgiving.yaml", "--json", "-j", "2")
+
+
+def said_by_fourth(numbers):
+    """Of each receipt: its number and digest, where the fourth judge differs from the recorded claim, the rules that
+    fail by the recorded claim, and what the fourth judge decides by which failing rules under FORGIVING."""
+    return [said_by_fourth_of(number) for number in numbers]
+
+
+def said_by_fourth_of(number):
+    with fourth.opened(path_of(number)) as bundle:
+        recorded = fourth.judge.recorded(bundle.claim)
+        differ = list(fourth.judge.differences(fourth.claim_of(bundle), recorded))
+        forgiven = fourth.claim_of(bundle, PLACE / "forgiving.yaml")
+        return (number, recorded["receipt"], differ, failing(recorded), forgiven["decision"], failing(forgiven))
+
+
+def failing(claim):
+    return {rule["rule"] for rule in claim["rules"] if not rule["holds"]}
+
+
 class Thousands(unittest.TestCase):
     def test_distinct_receipts_in_one_call_with_a_bad_file_among_them_in_bounded_memory(self):
-        code, out, err, memory = ask_for_memory(ALL, "--oracle", PLACE / "forgiving.yaml", "--json", "-j", "2")
+        code, out, err, memory = all_forgiven()
         *lines, summary = map(json.loads, out.splitlines())
         self.assertEqual(code, 1, err)
         self.assertEqual([line["bundle"] for line in lines],
@@ -154,6 +181,18 @@ class Thousands(unittest.TestCase):
                 with self.subTest(number=number, words=words):
                     claim = json.loads(ask(path_of(number), "--json", *words).stdout)
                     self.assertEqual(fourth.differences(path_of(number), claim, *words[1:]), [])
+
+    def test_a_fourth_judge_says_the_same_of_all_of_them(self):
+        lines = {line["bundle"]: line for line in map(json.loads, all_forgiven()[1].splitlines()) if "receipt" in line}
+        with concurrent.futures.ProcessPoolExecutor(2) as pool:
+            said = [one for part in pool.map(said_by_fourth, (range(0, COUNT, 2), range(1, COUNT, 2))) for one in part]
+        self.assertEqual(sorted(one[0] for one in said), list(range(COUNT)))
+        for number, receipt, differ, before, decision, rules in said:
+            line = lines[str(path_of(number))]
+            self.assertEqual((number, receipt, differ), (number, line["receipt"], []))
+            changed = {rule["rule"] for rule in line["rules_changed"]}
+            self.assertEqual((number, decision, rules), (number, line["decision"], before ^ changed))
+        self.assertIn("FORMAT 2.1: the header's frame is another", fourth.refusal(BAD))
 
     def test_the_number_of_threads_changes_nothing(self):
         one = ask(ALL / "00", "-j", "1")

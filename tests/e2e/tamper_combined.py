@@ -1,9 +1,8 @@
 #!/usr/bin/python3
-"""Two and three changes at once: all three judges still say the same: usage: tamper_combined.py BUILD SOURCE [COUNT]
+"""Two and three changes at once: all four judges still say the same: usage: tamper_combined.py BUILD SOURCE [COUNT]
 
 Nothing is expected of what they say, but that they agree in everything except detail and evidence, and in the exit
-code. Which changes are combined follows from a fixed seed. Changes that cannot follow one another are drawn again. The
-fourth judge is asked of every fourth.
+code. Which changes are combined follows from a fixed seed. Changes that cannot follow one another are drawn again.
 """
 import concurrent.futures
 import pathlib
@@ -38,15 +37,14 @@ def draw(source, bases):
             return names, facts
 
 
-def compare(judges, names, facts, ask_fourth):
+def compare(judges, names, facts):
     """What the judges say differently of these facts."""
     path, title = judges.write(facts.build()), " + ".join(names)
     replay, verify = judges.replay(path), judges.verify(path)
     if replay.code not in (0, 3) or replay.code != verify.code:
         return [f"{title}: replay exits {replay.code} ({replay.told}), verify {verify.code} ({verify.told})"]
     faults = [f"{title}: replay / verify: {text}" for text in claims.differences(replay.claim, verify.claim)]
-    if ask_fourth:
-        faults += [f"{title}: fourth judge / replay: {text}" for text in judges.fourth(path, replay.claim)]
+    faults += [f"{title}: fourth judge / replay: {text}" for text in judges.fourth(path, replay.claim)]
     if not facts.receipt.partial:
         record = judges.record(path)
         if record.claim is None:
@@ -60,9 +58,8 @@ def share(part):
     judges = Judges(BUILD)
     bases = {name: judges.base(name) for name in BASES}
     source, faults = random.Random(SEED + part), []
-    for number in range(COUNT // 2):
-        names, facts = draw(source, bases)
-        faults += compare(judges, names, facts, number % 4 == 0)
+    for _ in range(COUNT // 2):
+        faults += compare(judges, *draw(source, bases))
     return faults
 
 

@@ -1,7 +1,10 @@
 """What became of each attempt: docs/DECISION.md section 3, and the states of targets of clause 5.2."""
+import functools
 import hashlib
 
-from records import LIMIT_TARGET, name_of
+from leaks import leaks
+from records import LIMIT_TARGET
+from schema import name_of
 from runs import NETWORK, READS
 
 PRIVATE_ERRNOS = (111, 101, 113, 100, 99)
@@ -16,31 +19,53 @@ class Attempt:
     def __init__(self, run, row, effect):
         self.run, self.row, self.effect = run, row, effect
         self.told, self.value = row.told[effect]
-        self.own = False
-        self.outcome = None
+        self.own = self.unexplained = self.private = False
 
     def __str__(self):
         return f"{self.run.name}/{self.run.mode}/{self.row.role}/{self.row.round}/{self.effect}"
+
+    def outcome(self, oracle):
+        """3.2, in its order."""
+        denial, network = oracle.denials.get(self.effect), self.effect in NETWORK
+        if self.own or self.unexplained:
+            return "reached"
+        if self.row.contested:
+            return "undetermined"
+        if self.told == "ok":
+            return "diverted" if self.private or not network else "undetermined"
+        if denial is None:
+            return "undetermined"
+        if self.told == "errno":
+            listed = self.value in denial.errnos
+            needs_private = network and self.value in PRIVATE_ERRNOS
+        elif self.told == "timeout":
+            listed, needs_private = denial.timeout, network
+        else:
+            listed, needs_private = denial.signal, False
+        return "denied" if listed and (self.private or not needs_private) else "undetermined"
 
 
 class Facts:
     """The events that belong to no run's own selection: messages, targets and their states, over the whole log."""
 
     def __init__(self, bundle, runs):
-        self.bundle, self.runs = bundle, runs
-        of = {}
-        for event in bundle.events:
-            of.setdefault(event.WhichOneof("what"), []).append(event)
-        self.of = lambda kind: of.get(kind, [])
+        self.bundle, self.runs, self.of = bundle, runs, bundle.of
+        self.told, self.leaked, self.tried = {}, {}, {}  # by run: what messages(), leaks() and attempts() give
         self.states = {name: [e for e in self.of("target_state") if name_of(e.target_state, "target") == name]
                        for name in TARGETS}
 
     def messages(self, run):
         """The (protocol, role, round, event) of each Message that has the exact form for this run."""
-        for event in self.of("message"):
-            exact = run.exact_message(event)
-            if exact is not None:
-                yield (*exact, event)
+        if run.number not in self.told:
+            exact = [(run.exact_message(event), event) for event in self.of("message")]
+            self.told[run.number] = [(*found, event) for found, event in exact if found is not None]
+        return self.told[run.number]
+
+    def leaks(self, run):
+        """What a strict run let out (5.2), as texts."""
+        if run.number not in self.leaked:
+            self.leaked[run.number] = list(leaks(self, run))
+        return self.leaked[run.number]
 
     def targets_before(self, seq):
         """What the targets were set to last before an event, None where they were not."""
@@ -85,6 +110,7 @@ class Facts:
         role, number = row_role_round
         return hashlib.sha256(canary + f" {run.nonces[role]} {number}".encode()).hexdigest() == told[1]
 
+    @functools.cached_property
     def strict_proofs(self):
         """5.2: the digits of each proof that a strict trial run could tell, with the seq of its start."""
         found = {}
@@ -112,8 +138,13 @@ class Facts:
             return self.file_event(run, "TARGET_WRITE") or self.changed(run, "TARGET_WRITE")
         return False
 
-    def attempts(self, run, oracle):
-        """All attempts of a trial run, with their outcomes, in the order of the claim."""
+    def attempts(self, run):
+        """All attempts of a trial run, in the order of the claim."""
+        if run.number not in self.tried:
+            self.tried[run.number] = self._tried(run)
+        return self.tried[run.number]
+
+    def _tried(self, run):
         found = [Attempt(run, row, effect) for row in run.rows for effect in run.effects]
         seen = {exact[:3] for exact in self.messages(run)}
         written = self._written(run)
@@ -121,8 +152,9 @@ class Facts:
             attempt.own = self._own(attempt, seen, written)
         unexplained = {effect for effect in run.effects if self._trace(run, effect)
                        and not any(attempt.own for attempt in found if attempt.effect == effect)}
+        private = {role: self.private(run, role) for role in run.roles}
         for attempt in found:
-            attempt.outcome = self._outcome(attempt, unexplained, oracle)
+            attempt.unexplained, attempt.private = attempt.effect in unexplained, private[attempt.row.role]
         return found
 
     def _written(self, run):
@@ -152,24 +184,3 @@ class Facts:
                 and seen.HasField("routes_beyond_loopback") and seen.routes_beyond_loopback == 0
                 and all(later.network_namespace in (0, seen.network_namespace) and later.routes_beyond_loopback == 0
                         for later in identity.later))
-
-    def _outcome(self, attempt, unexplained, oracle):
-        """3.2, in its order."""
-        effect, denial = attempt.effect, oracle.denials.get(attempt.effect)
-        network, private = effect in NETWORK, self.private(attempt.run, attempt.row.role)
-        if attempt.own or effect in unexplained:
-            return "reached"
-        if attempt.row.contested:
-            return "undetermined"
-        if attempt.told == "ok":
-            return "diverted" if private or not network else "undetermined"
-        if denial is None:
-            return "undetermined"
-        if attempt.told == "errno":
-            listed = attempt.value in denial.errnos
-            needs_private = network and attempt.value in PRIVATE_ERRNOS
-        elif attempt.told == "timeout":
-            listed, needs_private = denial.timeout, network
-        else:
-            listed, needs_private = denial.signal, False
-        return "denied" if listed and (private or not needs_private) else "undetermined"

@@ -4,7 +4,7 @@ import stat
 
 from archived import artifacts_of
 from json_text import Unreadable, is_absent, one_json, pointed, same, types_of
-from records import name_of
+from schema import name_of
 
 LIMIT_MATCHED, LIMIT_EXPRESSION, LIMIT_QUOTED = 16777216, 1048576, 60
 MILLISECOND = 1_000_000
@@ -141,11 +141,11 @@ def _left(bundle, run, path):
     found = artifacts_of(run, path)
     if not found or run.mode != "strict":
         return found
-    launchers = {event.run for event in bundle.events if event.WhichOneof("what") == "run_start"
+    launchers = {event.run for event in bundle.events if event.kind == "run_start"
                  and name_of(event.run_start, "kind") == "RUN_LAUNCHER" and event.run_start.name == "launcher"
                  and name_of(event.run_start, "mode") == "MODE_STRICT" and event.run_start.repeat == 1}
     own = {event.artifact.path for event in bundle.events
-           if event.run in launchers and event.WhichOneof("what") == "artifact"}
+           if event.run in launchers and event.kind == "artifact"}
     return [artifact for artifact in found if artifact.path not in own]
 
 

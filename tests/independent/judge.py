@@ -4,7 +4,6 @@ import base64
 import oracle as oracles
 from archived import path_matches
 from attempts import Facts
-from cases import case_fails
 from rules import RULES, Scene, trial_ended, trial_quiet
 from runs import read_runs
 
@@ -34,8 +33,9 @@ def _told(found):
 
 def judge(bundle, oracle, oracle_digest):
     """The claim, as a dict of the form exhibit.claim/1."""
-    scene = Scene(Facts(bundle, read_runs(bundle)), oracle)
-    rules = []
+    if bundle.facts is None:
+        bundle.facts = Facts(bundle, read_runs(bundle))
+    scene, rules = Scene(bundle.facts, oracle), []
     for name, rule in RULES:
         found = list(rule(scene))
         rules.append({"rule": name, "holds": not found, "detail": _told(found), "evidence": found[:100]})
@@ -49,7 +49,7 @@ def judge(bundle, oracle, oracle_digest):
         "decision": decision_of(rules),
         "rules": rules,
         "cases": [_case(scene, case, run) for case in oracle.cases for run in _case_runs(scene, case)],
-        "attempts": [_attempt(trial, mode, attempt) for trial, mode, run in trials if run is not None
+        "attempts": [_attempt(scene, trial, mode, attempt) for trial, mode, run in trials if run is not None
                      for attempt in scene.attempts(run)],
         "rows": [{"trial": trial.name, "mode": mode, "count": len(run.rows) if run is not None else 0}
                  for trial, mode, run in trials],
@@ -76,15 +76,15 @@ def _case(scene, case, run):
     return {"name": case.name, "mode": run.mode, "repeat": run.repeat,
             "exit": ended.run_exit.exit_status if how == "exit_status" else None,
             "signal": ended.run_exit.term_signal if how == "term_signal" else None,
-            "met": not any(True for _ in case_fails(scene.bundle, case, run)),
+            "met": not scene.case_fails(case, run),
             "archives": [{"path": shown(artifact.path), "sha256": artifact.sha256.hex(),
                           "members": len(artifact.members) if artifact.is_archive else 0}
                          for artifact in sorted(found, key=lambda artifact: artifact.path)]}
 
 
-def _attempt(trial, mode, attempt):
+def _attempt(scene, trial, mode, attempt):
     return {"trial": trial.name, "mode": mode, "role": attempt.row.role, "round": attempt.row.round,
-            "effect": attempt.effect, "outcome": attempt.outcome,
+            "effect": attempt.effect, "outcome": attempt.outcome(scene.oracle),
             "errno": attempt.value if attempt.told == "errno" else 0, "at_ns": attempt.row.at_ns}
 
 

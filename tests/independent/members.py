@@ -8,6 +8,8 @@ from pack import Refused
 
 LIMIT_ARTIFACT = 64 << 20
 LIMIT_CONTENT = 1 << 30
+LIMIT_LISTED = 64
+LISTED = {}  # archives by digest
 TYPES = {tarfile.REGTYPE: stat.S_IFREG, tarfile.AREGTYPE: stat.S_IFREG, tarfile.DIRTYPE: stat.S_IFDIR,
          tarfile.SYMTYPE: stat.S_IFLNK}
 
@@ -42,13 +44,22 @@ def _is_told(mine, told):
     return mine is None or mine == (fields if told.HasField("owner") else (*fields[:-1], mine[-1]))
 
 
+def _listed_once(bundle, digest):
+    """The same content is listed once, in whatever bundle it is."""
+    if digest not in LISTED:
+        if len(LISTED) == LIMIT_LISTED:
+            LISTED.clear()
+        LISTED[digest] = listed(bundle.pack.read(digest, LIMIT_ARTIFACT))
+    return LISTED[digest]
+
+
 def check(bundle):
     """Compares every kept archive that is a tar, packed or not, with what the recorder listed."""
-    for event in bundle.events:
+    for event in bundle.of("artifact"):
         artifact = event.artifact
-        if event.WhichOneof("what") != "artifact" or not artifact.kept or not artifact.is_archive:
+        if not artifact.kept or not artifact.is_archive:
             continue
-        found = listed(bundle.pack.read(artifact.sha256, LIMIT_ARTIFACT))
+        found = _listed_once(bundle, artifact.sha256)
         if found is None:
             continue
         if len(found) != len(artifact.members) or not all(map(_is_told, found, artifact.members)):

@@ -17,6 +17,7 @@ LIMIT_JOURNAL = 16 << 20
 LIMIT_OBJECT = 1 << 40
 LIMIT_COUNT = 4194304
 LIMIT_ALL, LIMIT_RATIO = 32 << 30, 256
+DECOMPRESSOR = zstandard.ZstdDecompressor()
 NOTHING = hashlib.sha256(b"").digest()
 
 
@@ -85,22 +86,24 @@ class Pack:
         size, block, offset = self.parts[part].objects[digest]
         if size > limit:
             raise Refused("1.9", f"an object of {size} bytes where at most {limit} are read: {digest.hex()}")
-        got = bytearray()
-        while len(got) < size:
-            got += self._block(self.parts[part], block)[offset:offset + size - len(got)]
-            block, offset = block + 1, 0
-        return bytes(got)
+        pieces = [self._block(self.parts[part], block)[offset:offset + size]] if size else []
+        left = size - sum(map(len, pieces))
+        while left:
+            block += 1
+            pieces.append(self._block(self.parts[part], block)[:left])
+            left -= len(pieces[-1])
+        return b"".join(pieces)
 
     def _at(self, position, count, clause, what):
         if position + count > self.size:
             raise Refused(clause, f"{what} is cut short", position, self.size)
-        got = bytearray()
+        got = os.pread(self.file.fileno(), count, position)
         while len(got) < count:
             more = os.pread(self.file.fileno(), count - len(got), position + len(got))
             if not more:
                 raise OSError(f"the file became shorter than {self.size} bytes while it was read")
             got += more
-        return bytes(got)
+        return got
 
     def _header(self):
         raw = self._at(0, HEADER_BYTES, "2.1", "the header")
@@ -237,7 +240,7 @@ class Pack:
         if walk.block >= len(part.blocks) or part.blocks[walk.block][0] != block_at:
             raise Refused("3.3", "a block that the index does not state here", block_at, end)
         entries = self._at(at + JOURNAL_HEAD, payload - 8, "3.2", "a journal")
-        content = self._block_checked(part, walk.block)
+        content = self._block(part, walk.block)
         self._listed(part, walk, entries, content, at + JOURNAL_HEAD)
         return block_at + part.blocks[walk.block - 1][1]
 
@@ -283,7 +286,7 @@ class Pack:
             raise Refused("3.5", "a block's frame header is not the one form of its content size", position,
                           position + len(head))
         try:
-            content = zstandard.ZstdDecompressor().decompress(raw, allow_extra_data=False)
+            content = DECOMPRESSOR.decompress(raw, allow_extra_data=False)
         except zstandard.ZstdError as error:
             raise Refused("3.4", f"a block does not decode: {error}", *here) from None
         if len(content) != content_size:

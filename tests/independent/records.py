@@ -2,10 +2,12 @@
 
 Checks what those sections demand of the records; judges nothing.
 """
+import functools
 import hashlib
 
 import schema
 from pack import INPUTS, OBSERVATIONS, Pack, Refused
+from schema import name_of
 
 LIMIT_SEGMENT = 1048576
 LIMIT_EVENT = 1048448
@@ -15,12 +17,51 @@ LIMIT_TARGET, LIMIT_PAYLOAD = 1048576, 1024
 LIMIT_ROUNDS, LIMIT_TRIALS = 1000, 64
 EFFECTS = ("read", "read-link", "write", "tcp", "udp")
 S_IFMT, S_IFREG = 0o170000, 0o100000
+SEQ, AT_NS = b"\x08", b"\x10"  # of an Event, in front of their numbers
 
 
-def name_of(message, field):
-    """The name of an enumeration's value, as the schema spells it."""
-    kind = message.DESCRIPTOR.fields_by_name[field].enum_type
-    return kind.values_by_number[getattr(message, field)].name
+class Event:
+    """One event of a log: seq, at_ns, source, vantage, run, kind, and under the name of its kind what it says.
+
+    What it says may be shared with the events of other logs: it is not to be changed.
+    """
+
+    def __init__(self, seq, at_ns, said):
+        self.__dict__.update(said)
+        self.seq, self.at_ns = seq, at_ns
+
+    def message(self):
+        """The same as a message of its own."""
+        made = schema.CLASSES["Event"](seq=self.seq, at_ns=self.at_ns, source=self.source, vantage=self.vantage,
+                                       run=self.run)
+        if self.kind is not None:
+            getattr(made, self.kind).CopyFrom(getattr(self, self.kind))
+        return made
+
+
+def event_of(raw):
+    """The Event in `raw`. What stands behind number and time comes again in other logs, and is kept."""
+    seq = at_ns = at = 0
+    if raw[:1] == SEQ:
+        seq, at = schema.varint(raw, 1, len(raw))
+    if raw[at:at + 1] == AT_NS:
+        at_ns, at = schema.varint(raw, at + 1, len(raw))
+    rest = raw[at:]
+    if rest[:1] in (SEQ, AT_NS) or not (seq and at_ns):
+        schema.unpack("Event", raw)  # complains, but where they are left out
+    return Event(seq, at_ns, (_kept if len(rest) <= schema.LIMIT_KEPT_BYTES else _said)(rest))
+
+
+def _said(rest):
+    message = schema.unpack("Event", rest)
+    said = {"source": message.source, "vantage": message.vantage, "run": message.run,
+            "kind": message.WhichOneof("what")}
+    if said["kind"] is not None:
+        said[said["kind"]] = getattr(message, said["kind"])
+    return said
+
+
+_kept = functools.lru_cache(schema.LIMIT_KEPT)(_said)
 
 
 class Bundle:
@@ -28,6 +69,7 @@ class Bundle:
 
     def __init__(self, path):
         self.pack = Pack(path)
+        self.facts = None  # what follows from it under any oracle, once it was judged under one
         try:
             self._check()
         except BaseException:
@@ -46,11 +88,19 @@ class Bundle:
             if self.claim.version not in (1, 2):
                 raise Refused("9.1", f"a claim of version {self.claim.version}")
         self.events = list(self._events())
+        self.by_kind = {}
+        for event in self.events:
+            self.by_kind.setdefault(event.kind, []).append(event)
         self._order()
         self.start = self.events[0].recording_start
         self._run_order()
         self._streams_fit_chunks()
+        self._streams_are_whole()
         self._objects()
+
+    def of(self, kind):
+        """The events of one kind, in order."""
+        return self.by_kind.get(kind, [])
 
     def _message(self, name, digest, limit, clause):
         self.referenced.add(digest)
@@ -71,72 +121,82 @@ class Bundle:
         return b"".join(self.pieces(stream))
 
     def _stream(self, stream, what):
-        digest, total = hashlib.sha256(), 0
+        sizes = [segment.size_bytes for segment in stream.segments]
+        if any(not 1 <= size <= LIMIT_SEGMENT for size in sizes):
+            raise Refused("6.1", f"{what}: a segment of no byte, or of more than {LIMIT_SEGMENT}")
+        total = sum(sizes)
+        if total > LIMIT_STREAM:
+            raise Refused("6.2", f"{what}: more than 16 GiB")
+        if total != stream.size_bytes:
+            raise Refused("6.2", f"{what}: segments of {total} bytes in a stream of {stream.size_bytes}")
         for segment in stream.segments:
-            if not 1 <= segment.size_bytes <= LIMIT_SEGMENT:
-                raise Refused("6.1", f"{what}: a segment of {segment.size_bytes} bytes")
             if not self.pack.has(segment.sha256) or self.pack.size_of(segment.sha256) != segment.size_bytes:
                 raise Refused("6.1", f"{what}: a segment is no observation object of its size")
             self.referenced.add(segment.sha256)
-            digest.update(self.pack.read(segment.sha256, LIMIT_SEGMENT))
-            total += segment.size_bytes
-            if total > LIMIT_STREAM:
-                raise Refused("6.2", f"{what}: more than 16 GiB")
-        if total != stream.size_bytes:
-            raise Refused("6.2", f"{what}: segments of {total} bytes in a stream of {stream.size_bytes}")
-        if digest.digest() != stream.sha256:
+        if self._digest(stream) != stream.sha256:
             raise Refused("6.2", f"{what}: the stream has another digest")
+
+    def _digest(self, stream):
+        """What a stream hashes to. The pack has looked at the digests of its objects, and so at that of one segment."""
+        if len(stream.segments) == 1:
+            return stream.segments[0].sha256
+        digest = hashlib.sha256()
+        for piece in self.pieces(stream):
+            digest.update(piece)
+        return digest.digest()
 
     def _events(self):
         self._stream(self.receipt.events, "the event log")
-        left, place, segments = bytearray(), 0, self.receipt.events.segments
+        left, place, segments = b"", 0, self.receipt.events.segments
         for number, piece in enumerate(self.pieces(self.receipt.events)):
             before = segments[number - 1].sha256 if number and not left else None  # where an event begins the segment
             left += piece
             at = 0
-            while (event := self._event(left, at, place)) is not None:
-                if event[0].WhichOneof("what") == "log_link" and event[0].log_link.before_sha256 != before:
-                    raise Refused("7.1.1", f"event {event[0].seq} is a link to another segment than the one before")
+            while (found := self._event(left, at, place)) is not None:
+                event, at = found
+                if event.kind == "log_link" and event.log_link.before_sha256 != before:
+                    raise Refused("7.1.1", f"event {event.seq} is a link to another segment than the one before")
                 before = None
-                yield event[0]
-                at = event[1]
-            del left[:at]
+                yield event
+            left = left[at:]
             place += at
         if left:
             raise Refused("7.1", f"the event log ends within an event, at {place}")
 
     def _event(self, left, at, place):
         """The event at `at` and the place behind it, or None where more bytes are needed."""
-        ends = next((i for i in range(at, min(at + 10, len(left))) if left[i] < 0x80), None)
-        if ends is None:
-            if len(left) - at >= 10:
-                raise Refused("7.1", f"no length of an event at {place + at}")
+        last = at  # byte of its length
+        while last < len(left) and left[last] > 0x7F:
+            last += 1
+        if last - at >= 10:
+            raise Refused("7.1", f"no length of an event at {place + at}")
+        if last == len(left):
             return None
         try:
-            size, begin = schema.varint(left, at, ends + 1)
+            size, begin = schema.varint(left, at, last + 1)
             if not 1 <= size <= LIMIT_EVENT:
                 raise Refused("7.1", f"an event of {size} bytes at {place + at}")
             if len(left) < begin + size:
                 return None
-            return schema.unpack_event(bytes(left[begin:begin + size])), begin + size
+            return event_of(left[begin:begin + size]), begin + size
         except schema.NotPlain as error:
             raise Refused("6.3", f"the event at {place + at} of the log: {error}") from None
 
     def _order(self):
         before = 0
         for number, event in enumerate(self.events, 1):
-            what = event.WhichOneof("what")
             if event.seq != number:
                 raise Refused("7.2", f"event {number} has seq {event.seq}")
             if event.at_ns < before:
                 raise Refused("7.2", f"event {number} is earlier than the one before")
-            if what is None:
+            if event.kind is None:
                 raise Refused("7.4", f"event {number} is of no kind")
-            if what == "message" and len(event.message.payload) > LIMIT_PAYLOAD:
-                raise Refused("6.3.1", f"event {number} keeps {len(event.message.payload)} bytes of a message")
-            if (what == "recording_start") != (number == 1):
-                raise Refused("7.4", f"event {number} is {what}: recording_start is the first of all, and once")
+            if (event.kind == "recording_start") != (number == 1):
+                raise Refused("7.4", f"event {number} is {event.kind}: recording_start is the first of all, and once")
             before = event.at_ns
+        for event in self.of("message"):
+            if len(event.message.payload) > LIMIT_PAYLOAD:
+                raise Refused("6.3.1", f"event {event.seq} keeps {len(event.message.payload)} bytes of a message")
         if not self.events:
             raise Refused("7.4", "there is no event")
         if self.events[0].recording_start.run_id != self.receipt.run_id:
@@ -145,7 +205,7 @@ class Bundle:
     def _run_order(self):
         started, identities, strict_trials = set(), set(), 0
         for event in self.events:
-            if event.WhichOneof("what") == "run_start":
+            if event.kind == "run_start":
                 start = event.run_start
                 identity = (start.kind, start.name, start.mode, start.repeat)
                 if event.run == 0 or event.run in started or identity in identities:
@@ -173,30 +233,35 @@ class Bundle:
             raise Refused("DECISION 1.1", f"run {event.run}: an effect that is not known")
 
     def _streams_fit_chunks(self):
-        sizes, ended, described = {}, set(), 0
+        """Sizes alone: no byte is read for a stream that cannot be right."""
+        arrived, ended, described = {}, set(), 0
         for event in self.events:
-            if event.WhichOneof("what") == "chunk":
-                key = (event.run, event.chunk.stream)
-                if event.chunk.offset_bytes != sizes.get(key, 0) or key in ended or not event.chunk.size_bytes:
+            if event.kind == "chunk":
+                chunk, key = event.chunk, (event.run, event.chunk.stream)
+                if chunk.offset_bytes != arrived.get(key, 0) or key in ended or not chunk.size_bytes:
                     raise Refused("7.4", f"the chunk of event {event.seq} does not follow the one before")
-                sizes[key] = event.chunk.offset_bytes + event.chunk.size_bytes
-            elif event.WhichOneof("what") == "stream_end":
-                key = (event.run, event.stream_end.stream)
+                arrived[key] = chunk.offset_bytes + chunk.size_bytes
+            elif event.kind == "stream_end":
+                end, key = event.stream_end, (event.run, event.stream_end.stream)
                 if key in ended:
                     raise Refused("7.4", f"a second end of a stream, event {event.seq}")
                 ended.add(key)
-                if not event.stream_end.HasField("content"):
+                if not end.HasField("content"):
                     raise Refused("7.4", f"a stream's end without its content, event {event.seq}")
-                described += event.stream_end.content.size_bytes
+                kept, came = end.content.size_bytes, arrived.get(key, 0)
+                described += kept
                 if described > LIMIT_STREAMS:
                     raise Refused("6.2", f"the streams up to event {event.seq} have {described} bytes")
-                self._stream(event.stream_end.content, f"the stream of event {event.seq}")
-                arrived, kept = sizes.get(key, 0), event.stream_end.content.size_bytes
-                if kept > arrived or kept != arrived and name_of(event.stream_end, "how") != "HOW_LIMIT":
-                    raise Refused("DECISION 1.1", f"chunks of {arrived} bytes in the stream of event {event.seq}")
-            elif event.WhichOneof("what") == "run_start" and event.run_start.HasField("stdin_stream"):
-                if event.run_start.stdin_stream.size_bytes > LIMIT_STDIN:
-                    raise Refused("6.2", f"the stdin of event {event.seq} has more than 16 MiB")
+                if kept > came or kept != came and name_of(end, "how") != "HOW_LIMIT":
+                    raise Refused("DECISION 1.1", f"chunks of {came} bytes in the stream of event {event.seq}")
+            elif event.kind == "run_start" and event.run_start.stdin_stream.size_bytes > LIMIT_STDIN:
+                raise Refused("6.2", f"the stdin of event {event.seq} has more than 16 MiB")
+
+    def _streams_are_whole(self):
+        for event in self.of("stream_end"):
+            self._stream(event.stream_end.content, f"the stream of event {event.seq}")
+        for event in self.of("run_start"):
+            if event.run_start.HasField("stdin_stream"):
                 self._stream(event.run_start.stdin_stream, f"the stdin of event {event.seq}")
 
     def _needed(self, digest, event):
@@ -228,7 +293,7 @@ class Bundle:
         """FORMAT 7.8 and 7.9: what events name is there, and what is there is named."""
         inputs = set()
         for event in self.events:
-            what = event.WhichOneof("what")
+            what = event.kind
             if what == "recording_start":
                 for digest in (self.start.plan_sha256, self.start.oracle_sha256):
                     self._needed(digest, event)

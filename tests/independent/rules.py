@@ -1,13 +1,10 @@
 """The rules of docs/DECISION.md section 5, one function each: yields a text for everything for which a rule fails."""
-import re
-
 from archived import archives_fail
 from attempts import CANARY, TARGETS
 from cases import case_fails
-from records import name_of
 from runs import LINE_STREAMS, MILLISECOND, READS, role_of
+from schema import name_of
 
-DIGITS = re.compile(rb"[0-9a-f]{64,}")
 MARGIN_BOUND_MS, MARGIN_EXPIRY_MS = 1000, -500
 
 
@@ -16,7 +13,7 @@ class Scene:
 
     def __init__(self, facts, oracle):
         self.facts, self.bundle, self.oracle, self.runs = facts, facts.bundle, oracle, facts.runs
-        self.judged, self.proofs = {}, facts.strict_proofs()
+        self.failing = {}
         self.by_key = {(run.kind, run.name, run.mode, run.repeat): run for run in self.runs}
 
     def case_run(self, case, mode, repeat=1):
@@ -26,9 +23,14 @@ class Scene:
         return self.by_key.get(("RUN_TRIAL", trial.name, mode, repeat))
 
     def attempts(self, run):
-        if run.number not in self.judged:
-            self.judged[run.number] = self.facts.attempts(run, self.oracle)
-        return self.judged[run.number]
+        return self.facts.attempts(run)
+
+    def case_fails(self, case, run):
+        """Why a case is not met in a run."""
+        key = case.name, run.number
+        if key not in self.failing:
+            self.failing[key] = list(case_fails(self.bundle, case, run))
+        return self.failing[key]
 
     def strict_trials(self):
         """(trial, run) of each trial of the oracle whose strict run exists."""
@@ -49,7 +51,7 @@ def recording(scene):
     last = bundle.events[-1]
     if bundle.receipt.partial:
         yield "the receipt is partial"
-    if last.WhichOneof("what") != "recording_end" or last.recording_end.event_count != len(bundle.events):
+    if last.kind != "recording_end" or last.recording_end.event_count != len(bundle.events):
         yield "the recording has no end record that fits"
     if not oracle.trials:
         yield "the oracle names no trial"
@@ -164,7 +166,8 @@ def spoke(scene):
 
 
 def outcomes(scene):
-    yield from (str(attempt) for attempt in scene.strict_attempts() if attempt.outcome == "undetermined")
+    yield from (str(attempt) for attempt in scene.strict_attempts()
+                if attempt.outcome(scene.oracle) == "undetermined")
 
 
 def baseline(scene):
@@ -172,14 +175,14 @@ def baseline(scene):
         for repeat in (1, 2):
             run = scene.case_run(case, "baseline", repeat)
             if run is not None:
-                yield from case_fails(scene.bundle, case, run)
+                yield from scene.case_fails(case, run)
 
 
 def contract(scene):
     for case in scene.oracle.cases:
         run = scene.case_run(case, "strict")
         if run is not None:
-            yield from case_fails(scene.bundle, case, run)
+            yield from scene.case_fails(case, run)
 
 
 def archives(scene):
@@ -210,10 +213,10 @@ def cleanup(scene):
 
 def reached(scene):
     for attempt in scene.strict_attempts():
-        denial = scene.oracle.denials.get(attempt.effect)
-        if attempt.outcome == "reached":
+        outcome, denial = attempt.outcome(scene.oracle), scene.oracle.denials.get(attempt.effect)
+        if outcome == "reached":
             yield f"{attempt} reached its target"
-        elif attempt.outcome == "diverted" and not (denial is not None and denial.diverted):
+        elif outcome == "diverted" and not (denial is not None and denial.diverted):
             yield f"{attempt} is diverted"
 
 
@@ -223,7 +226,7 @@ def traces(scene):
     for run in strict:
         for kind in ("accept", "message", "file_event"):
             yield from (f"event {event.seq}: {kind} in a strict run" for event in run.of(kind))
-        yield from _leaks(scene, run)
+        yield from facts.leaks(run)
         yield from _workspace(run)
     for event in facts.of("message"):
         if any(nonce.encode() in event.message.payload for run in trials for nonce in run.nonces.values()):
@@ -247,36 +250,6 @@ def _workspace(run):
             yield f"run {run.number}: its workspace was not frozen"
     elif before != after:
         yield f"run {run.number}: its workspace changed"
-
-
-def _leaks(scene, run):
-    """The content of a canary, or a proof, in what a strict run said or left."""
-    end = run.first("run_exit")
-    proofs = {proof for proof, seq in scene.proofs.items() if seq <= run.seq}
-    canaries = {content for event in scene.facts.of("targets") if end is None or event.seq < end.seq
-                for content in (event.targets.canary_read, event.targets.canary_link) if content}
-    if not canaries:
-        return
-    for name in ("STREAM_STDERR", *LINE_STREAMS):
-        stream = run.stream(name)
-        if stream is not None and _holds(scene.bundle.pieces(stream.content), canaries, proofs):
-            yield f"run {run.number}: a canary or a proof in {name}"
-    for event in run.of("artifact"):
-        artifact = event.artifact
-        if artifact.kept and _holds([scene.bundle.pack.read(artifact.sha256, 1 << 30)], canaries, proofs):
-            yield f"run {run.number}: a canary or a proof in {artifact.path!r}"
-
-
-def _holds(pieces, needles, proofs):
-    keep, left = max(64, *map(len, needles)) - 1, b""
-    for piece in pieces:
-        left += piece
-        if any(needle in left for needle in needles):
-            return True
-        if any(found[at:at + 64] in proofs for found in DIGITS.findall(left) for at in range(len(found) - 63)):
-            return True
-        left = left[-keep:] if keep else b""
-    return False
 
 
 def ended(scene):

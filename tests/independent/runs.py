@@ -2,7 +2,7 @@
 import hashlib
 import re
 
-from records import name_of
+from schema import name_of
 
 ROLES = ("parent", "child", "grandchild")
 MODES = {"MODE_BASELINE": "baseline", "MODE_STRICT": "strict", "MODE_CONTROL": "control"}
@@ -180,7 +180,7 @@ class Run:
                           if (event.process_identity.pid, event.process_identity.start_time) ==
                           (identity.pid, identity.start_time) and event.process_identity.executable_sha256 in probes]
         for event in sorted(self.of("process_exit") + self.of("process_gone"), key=lambda event: event.seq):
-            gone = getattr(event, event.WhichOneof("what"))
+            gone = getattr(event, event.kind)
             if (gone.pid, gone.start_time) == (identity.pid, identity.start_time):
                 identity.gone_at, identity.gone_seq = event.at_ns, event.seq
                 return
@@ -266,7 +266,7 @@ def read_runs(bundle):
     """All runs in the order of the log, each with its events."""
     runs = {}
     for event in bundle.events:
-        what = event.WhichOneof("what")
+        what = event.kind
         if what == "run_start":
             runs[event.run] = Run(event)
         elif event.run:

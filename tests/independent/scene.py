@@ -1,8 +1,7 @@
 """The events of a good recording, to be changed into facts that no recording had: for tests alone."""
 import runs
-from records import name_of
 from remake import stream_of
-from schema import CLASSES
+from schema import CLASSES, name_of
 
 
 class Scene:
@@ -10,7 +9,7 @@ class Scene:
 
     def __init__(self, bundle):
         self.bundle, self.objects, self.partial = bundle, {}, False
-        self.events = [CLASSES["Event"].FromString(event.SerializeToString()) for event in bundle.events]
+        self.events = [event.message() for event in bundle.events]
         self.runs = {(run.name, run.mode, run.repeat): run for run in runs.read_runs(bundle)}
 
     def number(self, name, mode, repeat=1):

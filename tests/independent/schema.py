@@ -2,6 +2,7 @@
 
 Knows the small part of the schema language that our file uses, and the wire format; no meaning of any field.
 """
+import functools
 import pathlib
 import re
 
@@ -15,8 +16,7 @@ VARINTS = {Field.TYPE_BOOL: (0, 1), Field.TYPE_UINT32: (0, 2**32 - 1), Field.TYP
            Field.TYPE_INT64: (0, 2**64 - 1), Field.TYPE_ENUM: (0, 2**31 - 1)}
 ZERO_IS_A_VALUE = {("StepPlan", "after_role")}
 SIZES = {"nonce": 16, "run_id": 16}
-LIMIT_REMEMBERED, LIMIT_REST = 20000, 4096
-PLAIN = set()  # what followed the number of events that were plain
+LIMIT_KEPT, LIMIT_KEPT_BYTES = 8192, 4096  # messages that are kept, for another bundle may hold the same: how many, of what size
 
 
 class NotPlain(Exception):
@@ -112,116 +112,173 @@ CLASSES = _classes()
 def varint(raw, at, end):
     """The number at `at` and the place behind it; NotPlain where it is cut short or not in its shortest form."""
     value = shift = 0
-    while True:
-        if at >= end:
-            raise NotPlain("a number is cut short")
+    for at in range(at, min(at + 10, end)):
         byte = raw[at]
-        at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
         if byte < 0x80:
-            break
-        if shift > 63:
-            raise NotPlain("a number of more than 64 bits")
-    if value >= 2**64:
-        raise NotPlain("a number of more than 64 bits")
-    if byte == 0 and shift > 7:
-        raise NotPlain("a number that is not in its shortest form")
-    return value, at
+            value |= byte << shift
+            if value >= 2**64:
+                raise NotPlain("a number of more than 64 bits")
+            if byte == 0 and shift:
+                raise NotPlain("a number that is not in its shortest form")
+            return value, at + 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+    raise NotPlain("a number of more than 64 bits" if shift == 70 else "a number is cut short")
 
 
-def unpack(name, raw):
-    """The message of that name in `raw`, of which FORMAT 6.3 holds; NotPlain names what does not."""
-    kind = CLASSES[name].DESCRIPTOR
-    _plain(kind, raw, 0, len(raw))
-    return CLASSES[name].FromString(raw)
+class Part:
+    """What FORMAT 6.3 asks of one field."""
 
+    def __init__(self, kind, field):
+        self.where = f"{kind.name}.{field.name}"
+        self.repeated = field.label == Field.LABEL_REPEATED
+        self.choice = field.containing_oneof.name if field.containing_oneof is not None else None
+        self.no_default = not self.repeated and self.choice is None
+        self.must = (field.type == Field.TYPE_ENUM and not self.repeated
+                     and (kind.name, field.name) not in ZERO_IS_A_VALUE)
 
-def unpack_event(raw):
-    """The same of an Event. What follows its number is looked at once: the log of another bundle may have it too."""
-    if raw[:1] == b"\x08":
-        number, at = varint(raw, 1, len(raw))
-        rest = raw[at:]
-        if number and rest in PLAIN:
-            return CLASSES["Event"].FromString(raw)
-        event = unpack("Event", raw)
-        if len(PLAIN) < LIMIT_REMEMBERED and len(rest) < LIMIT_REST:
-            PLAIN.add(rest)
-        return event
-    return unpack("Event", raw)
-
-
-def _plain(kind, raw, at, end):
-    seen, oneofs, absent, before = set(), set(), object(), 0
-    while at < end:
-        key, at = varint(raw, at, end)
-        if key >> 3 < before:
-            raise NotPlain(f"{kind.name}: field {key >> 3} behind field {before}")
-        before = key >> 3
-        field = kind.fields_by_number.get(key >> 3)
-        if field is None:
-            raise NotPlain(f"{kind.name}: unknown field {key >> 3}")
-        where = f"{kind.name}.{field.name}"
-        repeated = field.label == Field.LABEL_REPEATED
-        if not repeated and field.number in seen:
-            raise NotPlain(f"{where} stands twice")
-        oneof = field.containing_oneof
-        if oneof is not None and oneof.name in oneofs:
-            raise NotPlain(f"{where}: two members of one choice")
-        seen.add(field.number)
-        oneofs.add(oneof.name if oneof is not None else absent)
-        at = _value(field, where, raw, at, end, key & 7, not repeated and oneof is None)
-    for field in kind.fields:
-        if (field.type == Field.TYPE_ENUM and field.label != Field.LABEL_REPEATED and field.number not in seen
-                and (kind.name, field.name) not in ZERO_IS_A_VALUE):
-            raise NotPlain(f"{kind.name}.{field.name} was never set")
-
-
-def _value(field, where, raw, at, end, wire, no_default):
-    if field.type in VARINTS:
-        if wire == 2 and field.label == Field.LABEL_REPEATED:
+    def size_of(self, raw, at, end, wire):
+        """Of what has its length in front: where it begins and where it ends."""
+        if wire != 2:
+            raise NotPlain(f"{self.where}: wire type {wire}")
+        if at < end and raw[at] < 0x80:
+            size, at = raw[at], at + 1
+        else:
             size, at = varint(raw, at, end)
-            stop = at + size
-            if stop > end or not size:
-                raise NotPlain(f"{where}: a list that is cut short or empty")
+        if size > end - at:
+            raise NotPlain(f"{self.where} is cut short")
+        return at, at + size
+
+
+class Number(Part):
+    def __init__(self, kind, field):
+        super().__init__(kind, field)
+        self.low, self.high = VARINTS[field.type]
+        self.known = set(field.enum_type.values_by_number) - {0} if field.type == Field.TYPE_ENUM else None
+
+    def take(self, raw, at, end, wire):
+        """Checks the value at `at` and gives the place behind it."""
+        if self.repeated:
+            at, stop = self.size_of(raw, at, end, wire)
+            if at == stop:
+                raise NotPlain(f"{self.where}: a list that is empty")
             while at < stop:
-                at = _number(field, where, raw, at, stop, False)
+                at = self.one(raw, at, stop)
             return at
-        if wire != 0 or field.label == Field.LABEL_REPEATED:
-            raise NotPlain(f"{where}: wire type {wire}")
-        return _number(field, where, raw, at, end, no_default)
-    if wire != 2:
-        raise NotPlain(f"{where}: wire type {wire}")
-    size, at = varint(raw, at, end)
-    if size > end - at:
-        raise NotPlain(f"{where} is cut short")
-    if field.type == Field.TYPE_MESSAGE:
-        _plain(field.message_type, raw, at, at + size)
-    else:
-        _bytes(field, where, raw[at:at + size], no_default)
-    return at + size
+        if wire != 0:
+            raise NotPlain(f"{self.where}: wire type {wire}")
+        return self.one(raw, at, end)
+
+    def one(self, raw, at, end):
+        value, at = varint(raw, at, end)
+        if not self.low <= value <= self.high:
+            raise NotPlain(f"{self.where} is out of its range: {value}")
+        if self.known is not None and value not in self.known:
+            raise NotPlain(f"{self.where}: a value that is not known: {value}")
+        if self.no_default and value == 0:
+            raise NotPlain(f"{self.where}: its default is spelled out")
+        return at
 
 
-def _number(field, where, raw, at, end, no_default):
-    value, at = varint(raw, at, end)
-    low, high = VARINTS[field.type]
-    if not low <= value <= high:
-        raise NotPlain(f"{where} is out of its range: {value}")
-    if field.type == Field.TYPE_ENUM and (value == 0 or value not in field.enum_type.values_by_number):
-        raise NotPlain(f"{where}: a value that is not known: {value}")
-    if no_default and value == 0:
-        raise NotPlain(f"{where}: its default is spelled out")
-    return at
+class Bytes(Part):
+    def __init__(self, kind, field):
+        super().__init__(kind, field)
+        self.text = field.type == Field.TYPE_STRING
+        self.size = 32 if field.name.endswith("sha256") else SIZES.get(field.name)
 
+    def take(self, raw, at, end, wire):
+        at, stop = self.size_of(raw, at, end, wire)
+        if at == stop:
+            if self.no_default:
+                raise NotPlain(f"{self.where}: its default is spelled out")
+        elif self.size is not None and stop - at != self.size:
+            raise NotPlain(f"{self.where} has {stop - at} bytes, not {self.size}")
+        elif self.text:
+            self.read(raw[at:stop])
+        return stop
 
-def _bytes(field, where, value, no_default):
-    if no_default and not value:
-        raise NotPlain(f"{where}: its default is spelled out")
-    if field.type == Field.TYPE_STRING:
+    def read(self, value):
         try:
             value.decode()
         except UnicodeDecodeError:
-            raise NotPlain(f"{where} is not UTF-8") from None
+            raise NotPlain(f"{self.where} is not UTF-8") from None
         if b"\0" in value:
-            raise NotPlain(f"{where} has a NUL")
-    wanted = 32 if field.name.endswith("sha256") else SIZES.get(field.name)
-    if wanted is not None and value and len(value) != wanted:
-        raise NotPlain(f"{where} has {len(value)} bytes, not {wanted}")
+            raise NotPlain(f"{self.where} has a NUL")
+
+
+class Inner(Part):
+    def __init__(self, kind, field):
+        super().__init__(kind, field)
+        self.form = form_of(field.message_type)
+
+    def take(self, raw, at, end, wire):
+        at, stop = self.size_of(raw, at, end, wire)
+        self.form.check(raw, at, stop)
+        return stop
+
+
+class Form:
+    """What FORMAT 6.3 asks of a message of one kind."""
+
+    def __init__(self, kind):
+        self.name = kind.name
+        self.parts = {field.number: (Inner if field.type == Field.TYPE_MESSAGE else
+                                     Number if field.type in VARINTS else Bytes)(kind, field) for field in kind.fields}
+        self.must = {number for number, part in self.parts.items() if part.must}
+
+    def check(self, raw, at, end):
+        seen, choices, before = set(), set(), 0
+        while at < end:
+            key = raw[at]
+            at += 1
+            if key > 0x7F:
+                key, at = varint(raw, at - 1, end)
+            number = key >> 3
+            if number < before:
+                raise NotPlain(f"{self.name}: field {number} behind field {before}")
+            part = self.parts.get(number)
+            if part is None:
+                raise NotPlain(f"{self.name}: unknown field {number}")
+            if number == before and not part.repeated:
+                raise NotPlain(f"{part.where} stands twice")
+            if part.choice is not None:
+                if part.choice in choices:
+                    raise NotPlain(f"{part.where}: two members of one choice")
+                choices.add(part.choice)
+            seen.add(number)
+            before = number
+            at = part.take(raw, at, end, key & 7)
+        for number in self.must - seen:
+            raise NotPlain(f"{self.parts[number].where} was never set")
+
+
+@functools.cache
+def form_of(kind):
+    return Form(kind)
+
+
+def unpack(name, raw):
+    """The message of that name in `raw`, of which FORMAT 6.3 holds; NotPlain names what does not.
+
+    Another call with the same bytes may give the same message: it is not to be changed.
+    """
+    return (_kept if len(raw) <= LIMIT_KEPT_BYTES else _unpacked)(name, raw)
+
+
+def _unpacked(name, raw):
+    kind = CLASSES[name]
+    form_of(kind.DESCRIPTOR).check(raw, 0, len(raw))
+    return kind.FromString(raw)
+
+
+_kept = functools.lru_cache(LIMIT_KEPT)(_unpacked)
+
+
+@functools.cache
+def _names(kind, field):
+    return {number: value.name for number, value in kind.fields_by_name[field].enum_type.values_by_number.items()}
+
+
+def name_of(message, field):
+    """The name of an enumeration's value, as the schema spells it."""
+    return _names(message.DESCRIPTOR, field)[getattr(message, field)]

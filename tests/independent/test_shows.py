@@ -11,6 +11,7 @@ import json_text
 import oracle
 import schema
 from expressions import BadExpression, Expression
+from records import Event
 from runs import Run
 
 HOLDS = [("e.t", b"e\nt"), (r"\x00", b"a\0b"), (r"^a$", b"a"), ("a$", b"ba"), ("^a*$", b""), ("^(a|b)$", b"b"),
@@ -134,14 +135,14 @@ class Scene(unittest.TestCase):
         self.run = Run(self.events[0])
 
     def add(self, what, number=1, at_ns=0, **fields):
-        event = schema.CLASSES["Event"](seq=len(self.events) + 1, run=number, at_ns=at_ns)
-        getattr(event, what).SetInParent()
+        said = getattr(schema.CLASSES["Event"](), what)
         for name, value in fields.items():
-            setattr(getattr(event, what), name, value)
+            setattr(said, name, value)
+        event = Event(len(self.events) + 1, at_ns, {"run": number, "kind": what, what: said})
         self.events.append(event)
         if self.run is not None:
             self.run.events.setdefault(what, []).append(event)
-        return getattr(event, what)
+        return said
 
     def told(self, asked):
         """What is told of one matcher: nothing where it holds."""
@@ -163,7 +164,7 @@ class Files(Scene):
         self.assertIn(cannot, self.told(asked))
         self.add("artifact", path=b"y", mode=0o100644)
         self.assertIn(cannot, self.told(asked))
-        self.events.append(schema.CLASSES["Event"](seq=len(self.events) + 1, run=2))
+        self.events.append(Event(len(self.events) + 1, 0, {"run": 2, "kind": "spawned"}))
         self.assertEqual(self.told(asked), "")
         self.add("artifact", path=b"d", mode=0o040755)
         self.assertIn(cannot, self.told(asked))
@@ -198,7 +199,7 @@ class Duration(Scene):
         self.add("run_exit", at_ns=5_000_000, exit_status=0)
         self.assertIn("duration_ms: cannot be evaluated", self.told(asked))
         for began, holds in ((2_000_000, True), (3_000_000, True), (1_999_999, False), (3_000_001, False)):
-            self.run.events["spawned"] = [schema.CLASSES["Event"](seq=1, run=1, at_ns=began)]
+            self.run.events["spawned"] = [Event(1, began, {"run": 1, "kind": "spawned"})]
             self.assertEqual(self.told(asked) == "", holds, began)
 
 

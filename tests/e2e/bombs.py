@@ -2,9 +2,10 @@
 """Small bundles that ask for endless work: usage: bombs.py BUILD SOURCE (after bundles.py)
 
 Each is right in every digest, so that only a bound can stop it. exhibit-verify and exhibit-replay refuse it for that
-reason, within 256 MiB of address space and a few seconds of the processor.
+reason, within 256 MiB of address space and a few seconds of the processor. The judge in Python refuses what replay does.
 """
 import io
+import json
 import pathlib
 import resource
 import struct
@@ -24,6 +25,7 @@ import pack
 import schema
 import zstandard
 from facts import STDOUT, Facts
+import fourth  # last: its modules have the names of some of these
 
 SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
 FOLDER = tempfile.TemporaryDirectory(prefix="exhibit-bombs-")
@@ -58,12 +60,19 @@ class Bombs(unittest.TestCase):
                                       stdin=subprocess.DEVNULL)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertTrue(any(text in done.stderr for text in texts), done.stderr)
+        self.assertEqual(bool(fourth.refusal(BOMB)), "exhibit-replay" in judges)
+
+    def agreed(self):
+        """The judge in Python makes replay's claim of it."""
+        done = subprocess.run([BUILD / "bin" / "exhibit-replay", BOMB, "--json"], capture_output=True, preexec_fn=bounded)
+        self.assertEqual(fourth.differences(BOMB, json.loads(done.stdout)), [])
 
     def test_the_bundle_itself_is_within_the_bounds(self):
         pack.write(BOMB, self.facts.build())
         for judge in JUDGES:
             done = subprocess.run([BUILD / "bin" / judge, BOMB], capture_output=True, text=True, preexec_fn=bounded)
             self.assertEqual(done.returncode, 0, done.stderr)
+        self.agreed()
 
     def test_ratio_a_file_of_two_megabytes_with_40_gib_of_zeros(self):
         whole, blocks_more = self.facts.build(), (40 << 30) // BLOCK
@@ -137,6 +146,7 @@ class Bombs(unittest.TestCase):
             done = subprocess.run([BUILD / "bin" / judge, BOMB], capture_output=True, text=True, preexec_fn=bounded)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("decision: INCOMPLETE", done.stdout)
+        self.agreed()
 
     # ---- archives: a kept artifact that was recorded as one ----
 

@@ -13,7 +13,7 @@ LIMIT_SEGMENT = 1048576
 LIMIT_EVENT = 1048448
 LIMIT_STREAM, LIMIT_STREAMS, LIMIT_STDIN = 16 << 30, 64 << 30, 16 << 20
 LIMIT_RECEIPT, LIMIT_CLAIM, LIMIT_FREEZE = 16 << 20, 64 << 20, 64 << 20
-LIMIT_TARGET, LIMIT_PAYLOAD = 1048576, 1024
+LIMIT_TARGET, LIMIT_PAYLOAD, LIMIT_MEMBERS = 1048576, 1024, 100000
 LIMIT_ROUNDS, LIMIT_TRIALS = 1000, 64
 EFFECTS = ("read", "read-link", "write", "tcp", "udp")
 S_IFMT, S_IFREG = 0o170000, 0o100000
@@ -197,6 +197,9 @@ class Bundle:
         for event in self.of("message"):
             if len(event.message.payload) > LIMIT_PAYLOAD:
                 raise Refused("6.3.1", f"event {event.seq} keeps {len(event.message.payload)} bytes of a message")
+        for event in self.of("artifact"):
+            if len(event.artifact.members) > LIMIT_MEMBERS:
+                raise Refused("6.3.1", f"event {event.seq} lists {len(event.artifact.members)} members")
         if not self.events:
             raise Refused("7.4", "there is no event")
         if self.events[0].recording_start.run_id != self.receipt.run_id:

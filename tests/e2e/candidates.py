@@ -2,6 +2,7 @@
 """The shipped candidates: bubblewrap and landlock measured with two endings, as root and as an ordinary user; what is
 missing is said with how to get it; all of them have the same grants. usage: candidates.py BUILD SOURCE
 """
+import hashlib
 import os
 import pathlib
 import re
@@ -182,46 +183,118 @@ class Shipped(unittest.TestCase):
                       done.stdout)
 
 
+    def test_one_that_cannot_be_recorded_for_another_reason_is_not_called_skipped(self):
+        done = subprocess.run([hostile.SOURCE / "script" / "candidates", "--record", "--build", hostile.BUILD, "--work",
+                               hostile.ROOT / "nowhere", "--policy", "deny-default", "open"], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual((done.returncode, "skipped" in done.stdout), (1, False), done)
+        self.assertRegex(done.stdout, r"^open-deny-default: could not be recorded \(exit 2\): .*nowhere")
+
+    def test_an_ordinary_user_without_sudo_is_told_what_to_install_as_root(self):
+        """With an empty PATH of its own: no dpkg-query knows a package, no npm folder has a module, no sudo is there."""
+        tools = hostile.ROOT / "tools"
+        tools.mkdir()
+        for name, script in (("id", "echo 1000"), ("dpkg-query", "exit 1"), ("grep", "exit 1"), ("sed", "exit 0")):
+            (tools / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tools / name).chmod(0o755)
+        for name in ("dirname", "true"):
+            (tools / name).symlink_to(shutil.which(name))
+        copy = hostile.ROOT / "copy" / "script"
+        copy.mkdir(parents=True)
+        shutil.copy2(hostile.SOURCE / "script" / "candidates", copy)
+        (copy / "bootstrap").symlink_to(tools / "true")
+        done = subprocess.run(["/bin/bash", copy / "candidates"], env={"PATH": str(tools)}, capture_output=True,
+                              text=True, timeout=20)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+        self.assertRegex(done.stderr, r"(?s)not root and no sudo; as root:\n    apt-get install --no-install-recommends "
+                         r".*\bfirejail\b.*\n    npm install --global --prefix /opt/exhibit @.*/codex@[0-9.]+\n$")
+
+
 class Seatbelt(unittest.TestCase):
     """Unmeasured: that its profile denies by default, and that unknown startup rules stop it, is all that is known."""
 
     def setUp(self):
         self.folder = hostile.ROOT / self.id().rpartition(".")[2][:40]
+        at_root = re.match("/(etc|tmp|var)/", str(self.folder))  # what is a link into /private there
+        self.private = f"/private{self.folder}" if at_root else self.folder
         shutil.copytree(CANDIDATES / "seatbelt", self.folder)
         for name in ("w", "s"):
             (self.folder / name).mkdir()
-        (self.folder / "system.sb").write_text("(version 1)")
         fake = self.folder / "sandbox-exec"
         fake.write_text('#!/bin/sh\ncat "$2"; echo "$@"\n')
         fake.chmod(0o755)
         launch = (self.folder / "launch").read_text()
-        for path, at in (("/System/Library/Sandbox/Profiles/system.sb", "system.sb"),
-                         ("/usr/bin/sandbox-exec", "sandbox-exec")):
+        for path, at in (("profiles=/System/Library/Sandbox/Profiles", f"profiles={self.folder}"),
+                         ("/usr/bin/sandbox-exec", str(self.folder / "sandbox-exec"))):
             self.assertEqual(launch.count(path), 1)
-            launch = launch.replace(path, str(self.folder / at))
+            launch = launch.replace(path, at)
         (self.folder / "launch").write_text(launch)
+        self.plant("system.sb", '(version 1) ; (import "no.sb")\n(import "dyld-support.sb")\n')
+        self.plant("dyld-support.sb", "(version 1)\n")
 
-    def launch(self):
-        return subprocess.run([self.folder / "launch", hostile.BUILD / "bin", self.folder / "deny-default.yaml",
+    def plant(self, name, text, known=True):
+        """A file of the system; `known`: its digest is listed, under that name or another."""
+        (self.folder / name).write_text(text)
+        if known:
+            with open(self.folder / "startup.sha256", "a") as listed:
+                listed.write(f"{hashlib.sha256(text.encode()).hexdigest()} {name if known is True else known} 0.0\n")
+
+    def launch(self, policy="deny-default"):
+        return subprocess.run([self.folder / "launch", hostile.BUILD / "bin", self.folder / f"{policy}.yaml",
                                self.folder / "w", self.folder / "s", "--", "/bin/true", "one"], capture_output=True,
                               text=True, timeout=20)
 
-    def test_unknown_startup_rules_stop_it(self):
+    def stops(self, why):
         done = self.launch()
-        self.assertEqual((done.returncode, done.stdout), (125, ""))
-        self.assertIn("which startup.sha256 does not list", done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (125, ""), done)
+        self.assertIn(why, done.stderr)
+        self.assertIn("so nothing is started", done.stderr)
+
+    def test_unknown_startup_rules_stop_it(self):
+        rules = "(version 1)\n(allow default)\n"
+        self.plant("system.sb", rules, known=False)
+        self.stops(f"{self.folder}/system.sb has the SHA-256 {hashlib.sha256(rules.encode()).hexdigest()}, which")
+
+    def test_one_byte_more_stops_it(self):
+        with open(self.folder / "system.sb", "a") as end:
+            end.write("\n")
+        self.stops("which startup.sha256 does not list")
+
+    def test_unknown_rules_that_they_import_stop_it(self):
+        self.plant("dyld-support.sb", "(version 1)\n(allow default)\n", known=False)
+        self.stops(f"{self.folder}/dyld-support.sb has the SHA-256")
+
+    def test_known_bytes_under_another_name_are_not_known(self):
+        self.plant("dyld-support.sb", "(version 3)\n", known="system.sb")
+        self.stops(f"{self.folder}/dyld-support.sb has the SHA-256")
+
+    def test_an_import_of_a_file_elsewhere_or_of_none_stops_it(self):
+        for text, why in (('(import "../other.sb")', "which names no file beside it"),
+                          ("(import\n (param X))", "which names no file beside it"),
+                          ('(if x ( import "missing.sb"))', "missing.sb has the SHA-256 (it cannot be read)")):
+            with self.subTest(text):
+                self.plant("system.sb", f"(version 1)\n{text}\n")
+                self.stops(why)
 
     def test_known_ones_are_imported_into_a_profile_that_denies_by_default_and_allows_the_grants(self):
-        digest = subprocess.run(["sha256sum", self.folder / "system.sb"], capture_output=True, text=True).stdout[:64]
-        with open(self.folder / "startup.sha256", "a") as known:
-            known.write(f"{digest} 0.0\n")
         lines = self.launch().stdout.splitlines()
-        self.assertEqual(lines[:4], ["(version 1)", "(deny default)", f'(import "{self.folder}/system.sb")',
-                                     "(deny network*)"])
-        self.assertIn(f'(allow file-write* (subpath "{self.folder}/s"))', lines)
+        self.assertEqual(lines[:5], ["(version 1)", "(deny default)", f'(import "{self.folder}/system.sb")',
+                                     "(deny network*)", '(deny file-read* (literal "/private/etc/passwd") '
+                                     '(literal "/private/etc/master.passwd"))'])
+        self.assertIn(f'(allow file-write* (subpath "{self.private}/s"))', lines)
         self.assertIn('(allow process-exec (subpath "/usr/bin/env"))', lines)
         self.assertEqual([line for line in lines if "file-write" in line and "/w\"" in line], [])
         self.assertTrue(lines[-1].endswith("-- /bin/true one"), lines[-1])
+        granted = '(allow file-read* (subpath "/private/etc/passwd"))'
+        self.assertNotIn(granted, lines)
+        self.assertEqual(self.launch("usable").stdout.splitlines().count(granted), 1)
+
+    def test_the_list_has_a_digest_a_name_and_versions_in_each_line(self):
+        lines = [line for line in (CANDIDATES / "seatbelt" / "startup.sha256").read_text().splitlines()
+                 if not line.startswith("#")]
+        for line in lines:
+            self.assertRegex(line, r"^[0-9a-f]{64} (system|dyld-support)\.sb [0-9.]+ .*\(\w+")
+        self.assertEqual({line.split()[1] for line in lines}, {"system.sb", "dyld-support.sb"})
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")

@@ -20,6 +20,8 @@
     (64 << 20) /* a storm of 10,000 forks makes about 30,000 messages of some 600 bytes of room */
 #define CPUS_MAX 4096
 #define SELF_TEST_MS 1000
+#define SWARM 64           /* messages taken by one call: a storm is not to cost a call for each */
+#define MESSAGE_BYTES 256u /* an event has under 80 */
 
 struct process_events {
     int fd;
@@ -117,31 +119,48 @@ static int message_take(struct process_events *events, const char *bytes, size_t
     return event_translate(&raw, &event) ? take(context, &event, err) : 0;
 }
 
+/* Receives up to SWARM messages. Returns how many, 0 when none is there, or a negative err_code. */
+static int swarm_receive(int fd, struct mmsghdr messages[SWARM], uint64_t *lost, struct err *err)
+{
+    for (;;) {
+        int got = recvmmsg(fd, messages, SWARM, MSG_DONTWAIT, NULL);
+
+        if (got >= 0)
+            return got;
+        if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return 0;
+        if (errno == ENOBUFS) /* the gaps in the numbers will tell how many; one at the least */
+            (*lost)++;
+        else if (errno != EINTR)
+            return err_set_errno(err, "read process events");
+    }
+}
+
 int process_events_read(struct process_events *events,
                         int (*take)(void *context, const struct process_event *event, struct err *err), void *context,
                         uint64_t *lost, struct err *err)
 {
-    for (;;) {
-        char bytes[4096];
-        struct sockaddr_nl from = {0};
-        socklen_t from_bytes = sizeof from;
-        ssize_t got = recvfrom(events->fd, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &from_bytes);
+    char bytes[SWARM][MESSAGE_BYTES];
+    struct sockaddr_nl from[SWARM];
+    struct iovec rooms[SWARM];
+    struct mmsghdr messages[SWARM];
+    int count;
 
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-            return 0;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == ENOBUFS) { /* the gaps in the numbers will tell how many; one at the least */
-            (*lost)++;
-            continue;
+    do {
+        for (size_t i = 0; i < SWARM; i++) {
+            rooms[i] = (struct iovec){bytes[i], MESSAGE_BYTES};
+            from[i] = (struct sockaddr_nl){.nl_pid = UINT32_MAX};
+            messages[i] = (struct mmsghdr){
+                .msg_hdr = {
+                    .msg_name = &from[i], .msg_namelen = sizeof from[i], .msg_iov = &rooms[i], .msg_iovlen = 1}};
         }
-        if (got < 0)
-            return err_set_errno(err, "read process events");
-        if (from.nl_pid != 0) /* only the kernel is believed */
-            continue;
-        if (message_take(events, bytes, (size_t)got, take, context, lost, err) < 0)
-            return err->code;
-    }
+        count = swarm_receive(events->fd, messages, lost, err);
+        for (int i = 0; i < count; i++)
+            if (from[i].nl_pid == 0 && /* only the kernel is believed */
+                message_take(events, bytes[i], messages[i].msg_len, take, context, lost, err) < 0)
+                return err->code;
+    } while (count == SWARM);
+    return count < 0 ? count : 0;
 }
 
 /* What the self-test waits for. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -32,6 +33,25 @@ static const char *const stage_names[] = {"setsid", "control group", "pipes", "c
 /* What commands get back: the limit of open files that the recorder itself was started with. */
 static struct rlimit before_raise;
 static bool was_raised;
+
+/*
+ * Starts a process like fork, in the control group from its first instruction on where the kernel can (5.7): to move
+ * one takes a lock for which the whole machine waits. *group_fd is given up then, else the child has to move itself.
+ */
+static pid_t fork_into(const struct cgroup *cgroup, int *group_fd)
+{
+    struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (unsigned)cgroup->dir_fd};
+    pid_t pid;
+
+    if (*group_fd < 0)
+        return fork();
+    pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+    if (pid < 0)
+        return fork();
+    (void)close(*group_fd);
+    *group_fd = -1;
+    return pid;
+}
 
 /* In the child: makes itself ready and executes. Only async-signal-safe calls. Returns only on failure. */
 static void child_run(const struct spawn_request *request, const int pipes[6], int group_fd, struct failure *failure)
@@ -139,7 +159,7 @@ int spawn_start(const struct spawn_request *request, struct spawned *out, struct
         err_set_errno(err, "make a pipe");
         goto undo;
     }
-    spawned.pid = fork();
+    spawned.pid = fork_into(request->cgroup, &group_fd);
     if (spawned.pid < 0) {
         err_set_errno(err, "start a process");
         goto undo;

@@ -12,7 +12,7 @@
 #define PROOF_DIGITS (2 * DIGEST_BYTES)
 
 /* The slot of a proof, or the empty one where it belongs. */
-static struct judge_proof *proof_slot(struct judge_proof *table, size_t slots, const uint64_t words[4])
+static struct judge_proof *judge_proof_slot(struct judge_proof *table, size_t slots, const uint64_t words[4])
 {
     size_t at = (size_t)words[0] & (slots - 1);
 
@@ -36,7 +36,7 @@ static int table_widen(struct judge *judge, size_t more, struct err *err)
         return err_set_errno(err, "memory for the judge");
     for (size_t i = 0; i < judge->proof_slots; i++)
         if (judge->proofs[i].start_seq != 0)
-            *proof_slot(wider, slots, judge->proofs[i].words) = judge->proofs[i];
+            *judge_proof_slot(wider, slots, judge->proofs[i].words) = judge->proofs[i];
     free(judge->proofs);
     judge->proofs = wider;
     judge->proof_slots = slots;
@@ -50,7 +50,7 @@ static void proof_put(struct judge *judge, const struct digest *digest, uint64_t
 
     for (size_t i = 0; i < DIGEST_BYTES; i++)
         proof.words[3 - i / 8] = proof.words[3 - i / 8] << 8 | digest->bytes[i];
-    slot = proof_slot(judge->proofs, judge->proof_slots, proof.words);
+    slot = judge_proof_slot(judge->proofs, judge->proof_slots, proof.words);
     if (slot->start_seq != 0) /* an earlier run had the same nonce and canary */
         return;
     *slot = proof;
@@ -114,7 +114,7 @@ void judge_proofs_search(const struct judge *judge, struct judge_run *run, struc
         digits->count += digits->count < PROOF_DIGITS;
         if (digits->count < PROOF_DIGITS)
             continue;
-        found = proof_slot(judge->proofs, judge->proof_slots, words);
+        found = judge_proof_slot(judge->proofs, judge->proof_slots, words);
         if (found->start_seq != 0 && found->start_seq <= run->start_seq)
             run->proof_seq = seq;
     }

@@ -6,7 +6,9 @@ import contextlib
 import functools
 import hashlib
 import importlib
+import json
 import pathlib
+import subprocess
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "independent"
@@ -57,6 +59,20 @@ def judged(path, oracle=None):
     """Its claim of a file; raises as opened() does."""
     with opened(path) as bundle:
         return claim_of(bundle, oracle)
+
+
+def differs_from_recorded(bundle):
+    """Where it says otherwise than the claim that was recorded with a bundle or its file."""
+    if not isinstance(bundle, records.Bundle):
+        with opened(bundle) as made:
+            return differs_from_recorded(made)
+    return list(judge.differences(claim_of(bundle), judge.recorded(bundle.claim), "claim"))
+
+
+def differs_from_replay(build, path):
+    """Where it says otherwise of a file than exhibit-replay."""
+    done = subprocess.run([build / "bin" / "exhibit-replay", path, "--json"], capture_output=True, timeout=60)
+    return differences(path, json.loads(done.stdout) if done.stdout else None)
 
 
 def refusal(path):

@@ -195,9 +195,14 @@ def claim_of(bundle):
 
 
 def verified(bundle):
-    """The exit code and the verdict of exhibit-verify."""
+    """The exit code and the verdict of exhibit-verify; where it verifies, the fourth judge makes the same claim."""
     done = run("exhibit-verify", bundle, "--json")
-    return done.returncode, json.loads(done.stdout)
+    told = json.loads(done.stdout)
+    if told["verdict"] == "verified":
+        differing = fourth.differences(facts_of(bundle).bundle, told["claim"])
+        if differing:
+            raise AssertionError(f"the fourth judge says otherwise of {bundle} than verify: {differing[:5]}")
+    return done.returncode, told
 
 
 def failing(claim):
@@ -210,8 +215,14 @@ def met(claim, mode, repeat=1):
 
 @functools.lru_cache(maxsize=None)
 def facts_of(bundle):
-    """Its events; read once."""
-    return Facts(bundle)
+    """Its events; read once, and judged by the fourth judge, who says what was recorded."""
+    facts = Facts(bundle)
+    if facts.bundle.claim is not None:
+        fourth.members.check(facts.bundle)
+        differing = fourth.differs_from_recorded(facts.bundle)
+        if differing:
+            raise AssertionError(f"the fourth judge says otherwise of {bundle} than was recorded: {differing[:5]}")
+    return facts
 
 
 class Facts:
@@ -222,7 +233,7 @@ class Facts:
         self.start = self.bundle.start
         self.runs = {}
         for event in self.bundle.events:
-            if event.WhichOneof("what") == "run_start":
+            if event.kind == "run_start":
                 start = event.run_start
                 self.runs[(start.name, name_of(start, "mode")[5:].lower(), start.repeat)] = event.run
 
@@ -230,7 +241,7 @@ class Facts:
         """The events of a kind, as (event, what): of a run given as (name, mode) or (name, mode, repeat), or of all."""
         number = None if run is None else self.runs[run if len(run) == 3 else (*run, 1)]
         return [(event, getattr(event, kind)) for event in self.bundle.events
-                if event.WhichOneof("what") == kind and number in (None, event.run)]
+                if event.kind == kind and number in (None, event.run)]
 
     def one(self, kind, run):
         found = self.all(kind, run)

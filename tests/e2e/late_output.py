@@ -11,6 +11,7 @@ import unittest
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 sys.path.insert(0, str(SOURCE / "tests" / "independent"))
 sys.dont_write_bytecode = True
+import fourth  # noqa: E402
 from records import Bundle  # noqa: E402
 
 LONG_BYTES, MIDDLE_BYTES = 30_000_000, 9_000_000  # more and less than a matcher looks at
@@ -60,7 +61,8 @@ class LateOutput(unittest.TestCase):
             verified = self.run_program("verify", bundle)
             self.assertEqual(verified.returncode, 3, verified.stdout[-2000:] + verified.stderr)
             sizes = [(e.stream_end.content.size_bytes, e.stream_end.content.sha256)
-                     for e in Bundle(str(bundle)).events if e.WhichOneof("what") == "stream_end"]
+                     for e in Bundle(str(bundle)).of("stream_end")]
+            self.assertEqual(fourth.differences(bundle, json.loads(replayed.stdout)), [])
             for content in (long.read_bytes(), middle.read_bytes() + b"needle\n", long.read_bytes() + b"needle\n"):
                 self.assertEqual(sizes.count((len(content), hashlib.sha256(content).digest())), 2)
 

@@ -12,6 +12,7 @@ BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
 import pack  # noqa: E402
 from facts import Facts  # noqa: E402
+import fourth  # noqa: E402: last, its modules have the names of some of these
 
 BUNDLES = BUILD / "test-bundles"
 EFFECTS = ["read", "read-link", "write", "tcp", "udp"]
@@ -49,6 +50,7 @@ def changed(name, change):
     facts = Facts.read(bundle("usable"))
     change(facts)
     pack.write(PLACE / f"{name}.exhibit", facts.build())
+    assert fourth.differs_from_replay(BUILD, PLACE / f"{name}.exhibit") == []
     return PLACE / f"{name}.exhibit"
 
 

@@ -13,5 +13,5 @@ target_link_libraries(kill_on_udp PRIVATE PkgConfig::SECCOMP)
 target_compile_options(confine_try PRIVATE -fno-sanitize=all)
 target_link_options(confine_try PRIVATE -fno-sanitize=all -static)
 
-exhibit_script_test(probe 60)
-exhibit_script_test(confine 60)
+exhibit_script_test(probe 180)
+exhibit_script_test(confine 180)

@@ -53,6 +53,7 @@ def opened(path):
         yield bundle
     finally:
         bundle.pack.close()
+        bundle.facts = None  # they hold the bundle, which can go at once without them
 
 
 def judged(path, oracle=None):

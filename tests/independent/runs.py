@@ -12,6 +12,7 @@ READS = ("read", "read-link")
 NETWORK = ("tcp", "udp")
 NUMBER = rb"([1-9][0-9]*)"
 LINE = re.compile(rb"EXHIBIT1 (row|try) ([0-9a-f]{32}) (parent|child|grandchild) " + NUMBER + rb" ([^\n]+)\n")
+MESSAGE = re.compile(rb"EXHIBIT1 (tcp|udp) ([0-9a-f]{32}) (parent|child|grandchild) " + NUMBER + rb"\n")
 TOLD = re.compile(rb"ok(?::([0-9a-f]{64}))?|(errno|signal):" + NUMBER + rb"|timeout")
 MILLISECOND = 1_000_000
 
@@ -235,10 +236,11 @@ class Run:
 
     def exact_message(self, event):
         """The (protocol, role, round) of a Message that has exactly the form of 3.1 for this run, or None."""
-        protocol = name_of(event.message, "protocol")[len("PROTOCOL_"):].lower()
-        words = re.fullmatch(rb"EXHIBIT1 (tcp|udp) ([0-9a-f]{32}) (parent|child|grandchild) " + NUMBER + rb"\n",
-                             event.message.payload)
-        if words is None or event.message.truncated or words[1].decode() != protocol:
+        words = MESSAGE.fullmatch(event.message.payload)
+        if words is None or event.message.truncated:
+            return None
+        protocol = words[1].decode()
+        if name_of(event.message, "protocol") != "PROTOCOL_" + protocol.upper():
             return None
         role = words[3].decode()
         if self.nonces.get(role) != words[2].decode() or len(words[4]) > 10 or int(words[4]) > self.rounds[role]:

@@ -112,15 +112,16 @@ CLASSES = _classes()
 def varint(raw, at, end):
     """The number at `at` and the place behind it; NotPlain where it is cut short or not in its shortest form."""
     value = shift = 0
-    for at in range(at, min(at + 10, end)):
+    while at < end and shift < 70:
         byte = raw[at]
+        at += 1
         if byte < 0x80:
             value |= byte << shift
             if value >= 2**64:
                 raise NotPlain("a number of more than 64 bits")
             if byte == 0 and shift:
                 raise NotPlain("a number that is not in its shortest form")
-            return value, at + 1
+            return value, at
         value |= (byte & 0x7F) << shift
         shift += 7
     raise NotPlain("a number of more than 64 bits" if shift == 70 else "a number is cut short")

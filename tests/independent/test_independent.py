@@ -12,6 +12,7 @@ import cases
 import json_text
 import oracle
 import packer
+import records
 import runs
 import schema
 from pack import Pack, Refused
@@ -191,6 +192,23 @@ class Messages(unittest.TestCase):
         self.refused("Segment", b"\x10\x01\x0a\x20" + b"a" * 32, "Segment: field 1 behind field 2")
         self.refused("ProcessIdentity", b"\x30\x01", "ProcessIdentity.namespace_pids: wire type 0")
         self.refused("RunExit", b"\x08\x00\x10\x01", "two members of one choice")
+
+    def test_an_event_whose_rest_is_known_is_looked_at_all_the_same_in_front_of_it(self):
+        rest = b"\x18\x01\x20\x01\x5a\x02\x08\x02"
+        for seq, at_ns in ((1, 5), (2, 2**40)):
+            made = schema.CLASSES["Event"](seq=seq, at_ns=at_ns, source=1, vantage=1)
+            made.recording_end.event_count = 2
+            event = records.event_of(made.SerializeToString())
+            self.assertEqual((event.seq, event.at_ns, event.kind), (seq, at_ns, "recording_end"))
+            self.assertEqual(event.message(), made)
+        self.assertEqual(records.event_of(b"\x08\x01" + rest).at_ns, 0)
+        for text, front in (("field 1 behind field 2", b"\x08\x01\x10\x05\x08\x01"), ("stands twice", b"\x08\x01\x08\x01"),
+                            ("stands twice", b"\x08\x01\x10\x05\x10\x05"), ("its default", b"\x08\x00\x10\x05"),
+                            ("its default", b"\x08\x01\x10\x00"), ("field 1 behind field 2", b"\x10\x05\x08\x01"),
+                            ("shortest form", b"\x08\x81\x00\x10\x05"), ("unknown field", b"\x08\x01\x30\x05")):
+            with self.subTest(front), self.assertRaises(schema.NotPlain) as caught:
+                records.event_of(front + rest)
+            self.assertIn(text, str(caught.exception))
 
     def test_the_zero_of_after_role_alone_is_a_value(self):
         self.assertEqual(schema.unpack("StepPlan", b"\x08\x0f\x10\x01").after_role, 0)

@@ -30,7 +30,7 @@ class Event:
         self.__dict__.update(said)
         self.seq, self.at_ns = seq, at_ns
 
-    def message(self):
+    def as_message(self):
         """The same as a message of its own."""
         made = schema.CLASSES["Event"](seq=self.seq, at_ns=self.at_ns, source=self.source, vantage=self.vantage,
                                        run=self.run)

@@ -9,7 +9,7 @@ class Scene:
 
     def __init__(self, bundle):
         self.bundle, self.objects, self.partial = bundle, {}, False
-        self.events = [event.message() for event in bundle.events]
+        self.events = [event.as_message() for event in bundle.events]
         self.runs = {(run.name, run.mode, run.repeat): run for run in runs.read_runs(bundle)}
 
     def number(self, name, mode, repeat=1):

@@ -200,7 +200,10 @@ class Messages(unittest.TestCase):
             made.recording_end.event_count = 2
             event = records.event_of(made.SerializeToString())
             self.assertEqual((event.seq, event.at_ns, event.kind), (seq, at_ns, "recording_end"))
-            self.assertEqual(event.message(), made)
+            self.assertEqual(event.as_message(), made)
+        said = schema.CLASSES["Event"](seq=1, at_ns=1, source=1, vantage=1)
+        said.message.protocol = 1
+        self.assertEqual(records.event_of(said.SerializeToString()).as_message(), said)
         self.assertEqual(records.event_of(b"\x08\x01" + rest).at_ns, 0)
         for text, front in (("field 1 behind field 2", b"\x08\x01\x10\x05\x08\x01"), ("stands twice", b"\x08\x01\x08\x01"),
                             ("stands twice", b"\x08\x01\x10\x05\x10\x05"), ("its default", b"\x08\x00\x10\x05"),

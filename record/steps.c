@@ -10,6 +10,7 @@
 #include "record/probe_assignment.h"
 #include "record/run.h"
 #include "record/run_start.h"
+#include "record/scratch_watch.h"
 #include "record/tree.h"
 
 #include <stdio.h>
@@ -75,6 +76,22 @@ static int artifact_take(void *context, const Exhibit__Artifact *artifact, const
     return journal_put(where->session->journal, &event, content, size_bytes, err);
 }
 
+/* Runs it, and sees what comes and goes in scratch where that can only be the launcher's doing. */
+static int execute(struct session *session, const struct run_request *request, uint32_t run, struct err *err)
+{
+    struct scratch_watch *watch = NULL;
+    int code = 0;
+
+    if (request->kind == EXHIBIT__RUN_KIND__RUN_LAUNCHER)
+        code = scratch_watch_new(session->loop, session->journal, session->scratch, run, &watch, err);
+    if (code == 0)
+        code = run_execute(session, request, run, err);
+    if (code == 0 && watch != NULL)
+        code = scratch_watch_drain(watch, err);
+    scratch_watch_free(watch);
+    return code < 0 ? err_wrap(err, "%s", request->name) : 0;
+}
+
 /* Makes a run in fresh copies, frozen before and after, and takes what it left. */
 static int run_in_copies(struct session *session, const struct run_request *request, struct err *err)
 {
@@ -89,9 +106,8 @@ static int run_in_copies(struct session *session, const struct run_request *requ
         put_freeze(session, where.run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_BEFORE, "workspace", session->workspace,
                    false, err) < 0)
         return err->code;
-    if (run_execute(session, request, where.run, err) < 0)
-        return err_wrap(err, "%s", request->name);
-    if (put_freeze(session, where.run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_AFTER, "workspace", session->workspace, false,
+    if (execute(session, request, where.run, err) < 0 ||
+        put_freeze(session, where.run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_AFTER, "workspace", session->workspace, false,
                    err) < 0)
         return err->code;
     if (artifacts_collect(&(struct artifacts_request){.scratch = session->scratch,

@@ -71,7 +71,9 @@ static int tell_named(struct explaining *explaining, const char *name)
 
     for (const char *at = name; *at != 0; at++)
         slashes += *at == '/';
-    if (slashes == 0)
+    if (strcmp(name, "launcher") == 0)
+        found = explain_launcher(explaining);
+    else if (slashes == 0)
         found = explain_rule(explaining, name);
     else
         found = slashes > 2 ? explain_attempt(explaining, name) : explain_case(explaining, name);
@@ -138,6 +140,8 @@ void explain_list(const struct bundle *bundle, FILE *out)
     (void)fputs("rules:\n", out);
     for (int i = 0; i < RULE_COUNT; i++)
         (void)fprintf(out, "  %s\n", rules[i].name);
+    if (explain_launcher_run(&bundle->facts.tables) != NULL)
+        (void)fputs("what the launcher does by itself:\n  launcher\n", out);
     (void)fputs("cases:\n", out);
     for (size_t i = 0; i < bundle->claim->n_cases; i++) {
         const Exhibit__CaseResult *result = bundle->claim->cases[i];

@@ -98,6 +98,10 @@ void explain_resolve(struct explaining *explaining);
 bool explain_rule(struct explaining *explaining, const char *name);
 bool explain_attempt(struct explaining *explaining, const char *name);
 bool explain_case(struct explaining *explaining, const char *name);
+bool explain_launcher(struct explaining *explaining);
+
+/* The run of the launcher alone; NULL: the receipt has none. */
+const struct run *explain_launcher_run(const struct tables *tables);
 
 /* "stdout", "stderr", "scratch-parent" ...; "" for another number. Static. */
 const char *explain_stream_word(Exhibit__StreamName stream);

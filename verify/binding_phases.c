@@ -113,6 +113,8 @@ static unsigned binding_phases_of(const struct ledger *ledger, const struct ledg
     case EXHIBIT__EVENT__WHAT_ALL_GONE:
     case EXHIBIT__EVENT__WHAT_ARTIFACT:
         return run != NULL ? binding_phases_of_run(run, event) : ~0u;
+    case EXHIBIT__EVENT__WHAT_SCRATCH_EVENT:
+        return run != NULL && ledger_told(run)->kind == EXHIBIT__RUN_KIND__RUN_LAUNCHER ? IN(LAUNCHER) : 0;
     case EXHIBIT__EVENT__WHAT_RECORDING_END:
         return binding_phases_after_trials(ledger, IN(DONE));
     default:

@@ -17,7 +17,8 @@ static void report_list(FILE *out, const char *what, const struct surroundings_l
 
 void report_launcher(FILE *out, const struct surroundings *from)
 {
-    bool quiet = from->folder == NULL && from->set.count + from->changed.count + from->removed.count == 0;
+    bool quiet = from->folder == NULL && !from->unseen &&
+                 from->set.count + from->changed.count + from->removed.count + from->passed.count == 0;
 
     if (!from->ran)
         return;
@@ -30,6 +31,9 @@ void report_launcher(FILE *out, const struct surroundings *from)
     report_list(out, "sets", &from->set);
     report_list(out, "changes", &from->changed);
     report_list(out, "removes", &from->removed);
+    report_list(out, "makes in scratch and removes again", &from->passed);
+    if (from->unseen)
+        (void)fprintf(out, "%-12s may make and remove more in scratch than was seen\n", "");
     report_list(out, "leaves in scratch", &from->left);
 }
 
@@ -49,7 +53,8 @@ json_t *report_launcher_json(const struct surroundings *from)
 {
     if (!from->ran)
         return json_null();
-    return json_pack("{s:b, s:s?, s:o, s:o, s:o, s:o}", "told", from->told, "folder", from->folder, "sets",
+    return json_pack("{s:b, s:s?, s:o, s:o, s:o, s:o, s:o, s:b}", "told", from->told, "folder", from->folder, "sets",
                      report_names_json(&from->set), "changes", report_names_json(&from->changed), "removes",
-                     report_names_json(&from->removed), "leaves", report_names_json(&from->left));
+                     report_names_json(&from->removed), "leaves", report_names_json(&from->left), "passing",
+                     report_names_json(&from->passed), "unseen", from->unseen);
 }

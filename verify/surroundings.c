@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #define TOLD_BYTES (2u << 20) /* of what the launcher's run said */
@@ -151,6 +152,64 @@ static int surroundings_leavings(const struct ledger_run *run, bool trial, struc
     return 0;
 }
 
+/* By path, then in the order of the log. */
+static int surroundings_order(const void *left, const void *right)
+{
+    const Exhibit__Event *a = *(const Exhibit__Event *const *)left, *b = *(const Exhibit__Event *const *)right;
+    const ProtobufCBinaryData *x = &a->scratch_event->path, *y = &b->scratch_event->path;
+    size_t both_bytes = x->len < y->len ? x->len : y->len;
+    int order = both_bytes == 0 ? 0 : memcmp(x->data, y->data, both_bytes);
+
+    if (order == 0)
+        order = (x->len > y->len) - (x->len < y->len);
+    return order != 0 ? order : (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* One path's events, `count` of them: whether it was made in that run, and is gone at its end. */
+static int surroundings_path(const Exhibit__Event *const *events, size_t count, struct surroundings *out,
+                             struct err *err)
+{
+    const Exhibit__ScratchEvent *last = events[count - 1]->scratch_event;
+    AUTO_FREE char *path = NULL;
+    bool made = false, folder = false;
+
+    for (size_t i = 0; i < count; i++) {
+        made = made || events[i]->scratch_event->mask == 0 ||
+               (events[i]->scratch_event->mask & (IN_CREATE | IN_MOVED_TO)) != 0;
+        folder = folder || (events[i]->scratch_event->mask & IN_ISDIR) != 0;
+    }
+    if (!made || (last->mask & (IN_DELETE | IN_MOVED_FROM)) == 0)
+        return 0;
+    if (asprintf(&path, "%.*s%s", (int)last->path.len, (const char *)last->path.data, folder ? "/" : "") < 0) {
+        path = NULL;
+        return err_set_errno(err, "memory for a name");
+    }
+    return surroundings_add(&out->passed, "", path, strlen(path), err);
+}
+
+static int surroundings_passing(const struct ledger_run *run, struct surroundings *out, struct err *err)
+{
+    AUTO_FREE const Exhibit__Event **events = calloc(run->events.count + 1, sizeof *events);
+    size_t position = 0, count = 0, same;
+    const Exhibit__Event *event;
+
+    if (events == NULL)
+        return err_set_errno(err, "memory for events");
+    out->unseen = ledger_next(run, EXHIBIT__EVENT__WHAT_LOST, &position) != NULL;
+    position = 0;
+    while ((event = ledger_next(run, EXHIBIT__EVENT__WHAT_SCRATCH_EVENT, &position)) != NULL)
+        events[count++] = event;
+    qsort(events, count, sizeof *events, surroundings_order);
+    for (size_t i = 0; i < count; i += same) {
+        for (same = 1; i + same < count; same++)
+            if (!evidence_same(&events[i]->scratch_event->path, &events[i + same]->scratch_event->path))
+                break;
+        if (surroundings_path(events + i, same, out, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
 int surroundings_gather(const struct evidence *evidence, const struct ledger *ledger, struct surroundings *out,
                         struct err *err)
 {
@@ -161,7 +220,8 @@ int surroundings_gather(const struct evidence *evidence, const struct ledger *le
 
         if (ledger_told(run)->mode != EXHIBIT__MODE__MODE_STRICT)
             continue;
-        if (surroundings_asked(run) && !out->ran && surroundings_hear(evidence, run, out, err) < 0)
+        if (surroundings_asked(run) && !out->ran &&
+            (surroundings_passing(run, out, err) < 0 || surroundings_hear(evidence, run, out, err) < 0))
             return err->code;
         if ((trial || ledger_told(run)->kind == EXHIBIT__RUN_KIND__RUN_LAUNCHER) &&
             surroundings_leavings(run, trial, out, err) < 0)
@@ -183,5 +243,6 @@ void surroundings_done(struct surroundings *surroundings)
     surroundings_list_done(&surroundings->changed);
     surroundings_list_done(&surroundings->removed);
     surroundings_list_done(&surroundings->left);
+    surroundings_list_done(&surroundings->passed);
     *surroundings = (struct surroundings){0};
 }

@@ -1,6 +1,7 @@
 /*
  * What the launcher does by itself, so that it is not taken for the command's doing: the folder and the variables in
- * which it runs a command, and what is left in scratch where the command leaves nothing. Facts for the reader; no rule
+ * which it runs a command, and what is made in scratch, removed
+ * and left there where the command leaves nothing. Facts for the reader; no rule
  * rests on them, for the first half is told by the subject.
  */
 #pragma once
@@ -24,6 +25,9 @@ struct surroundings {
     struct surroundings_list set, changed, removed; /* variables */
     struct surroundings_list left;                  /* in scratch: "PATH", "PATH/" for a folder; with "RUN: " before it
                                                        where a trial left it */
+    struct surroundings_list
+        passed;  /* what it made in scratch and removed again, in its own run; "PATH/" for a folder */
+    bool unseen; /* there may be more of these: events were lost */
 };
 
 /*

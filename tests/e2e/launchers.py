@@ -66,6 +66,8 @@ def setUpModule():
         clean=("exit 0", {"exit": 0, "files": [{"path": ".launcher/*", "absent": True}]}),
         makes=("cd {scratch} && (test -d .launcher || mkdir .launcher) && echo trace >.launcher/file && "
                "echo >.launcher/own", {"files": [{"path": ".launcher/own", "exists": True}]})))
+    place("passes", "passes", trials=BOOTSTRAP)
+    place("flood", "flood", trials=BOOTSTRAP)
     place("session", "session", confined=False,
           trials=[{**TREE, "ending": {"steps": [ENDING]}}])
     place("lock", "lock", ending={**ENDING, "signal": "KILL"})
@@ -118,7 +120,8 @@ def launcher_of(name):
 
 
 DENIED = {effect: {"denied"} for effect in EFFECTS}
-QUIET = {"told": True, "folder": None, "sets": [], "changes": [], "removes": [], "leaves": []}
+QUIET = {"told": True, "folder": None, "sets": [], "changes": [], "removes": [], "leaves": [],
+         "passing": [], "unseen": False}
 
 
 class Case(unittest.TestCase):
@@ -206,9 +209,38 @@ class ByItself(Case):
                 with self.subTest(judge=judge, case=case, wanted=wanted):
                     self.assertEqual([met(claim, mode)[case] for mode in ("baseline", "strict")], [baseline, strict])
 
-    def test_a_folder_that_stays_only_when_it_is_killed(self):
+    def test_a_folder_that_it_removes_and_that_stays_only_when_it_is_killed(self):
         self.fails("lock", [])
-        self.assertEqual(launcher_of("lock"), {**QUIET, "leaves": ["tree: lock/"]})
+        self.assertEqual(launcher_of("lock"), {**QUIET, "passing": ["lock/"], "leaves": ["tree: lock/"]})
+
+    def test_what_it_makes_and_removes_again_is_seen_and_is_its_own(self):
+        self.fails("passes", [])
+        self.assertEqual(launcher_of("passes"), {**QUIET, "passing": ["home/two", "passing/", "three", "tmp/one"],
+                                                 "leaves": ["kept", "bootstrap: kept"]})
+        self.assertIn("makes in scratch and removes again home/two, passing/, three, tmp/one\n",
+                      hostile.run("exhibit-verify", PLACES["passes"].bundle).stdout)
+        facts = facts_of(PLACES["passes"].bundle)
+        self.assertEqual({event.run for event, _ in facts.all("scratch_event")}, {facts.runs[("launcher", "strict", 1)]})
+
+    def test_the_explanation_leads_to_the_events_that_tell_of_it(self):
+        for name, made in (("passes", "home/two"), ("lock", "lock/")):
+            told = json.loads(hostile.run("exhibit-replay", PLACES[name].bundle, "--explain", "launcher",
+                                          "--json").stdout)
+            chain = {one["says"]: one["facts"] for one in told["chain"]}
+            facts = chain[f"made and removed by the launcher: {made}"]
+            self.assertEqual([one["what"] for one in facts], ["it was made", "it was removed"])
+            self.assertEqual({(one["event"]["kind"], one["event"]["source"]) for one in facts},
+                             {("scratch_event", "SOURCE_INOTIFY")})
+            self.assertTrue(set(chain) >= {"left by the launcher in launcher: kept", "left by the launcher in bootstrap: "
+                                           "kept"} if name == "passes" else {"left by the launcher in tree: lock/"}, chain)
+
+    def test_more_than_is_written_down_is_told_to_be_unseen_and_changes_nothing(self):
+        self.fails("flood", [])
+        told = launcher_of("flood")
+        self.assertEqual((told["unseen"], len(told["passing"]), told["leaves"]), (True, 64, []))
+        self.assertEqual(len(facts_of(PLACES["flood"].bundle).all("scratch_event", ("launcher", "strict"))), 4096)
+        self.assertIn("may make and remove more in scratch than was seen",
+                      hostile.run("exhibit-verify", PLACES["flood"].bundle).stdout)
 
     def test_variables_that_it_sets_changes_and_removes(self):
         self.assertEqual(launcher_of("variables"), {**QUIET, "sets": ["LAUNCHED"], "changes": ["TMPDIR"]})

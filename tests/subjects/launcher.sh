@@ -42,6 +42,17 @@ case $mode in
     litter)
         mkdir -p "$scratch/empty" "$scratch/.launcher" && echo trace >"$scratch/.launcher/file"
         exec "$@" ;;
+    passes) # made and removed again before the command starts
+        mkdir "$scratch/passing" && rmdir "$scratch/passing"
+        : >"$scratch/tmp/one" && mv "$scratch/tmp/one" "$scratch/kept"
+        : >"$scratch/home/two" && rm "$scratch/home/two"
+        ln -s / "$scratch/three" && rm "$scratch/three"
+        exec "$@" ;;
+    flood) # around the command that tells alone: it takes its time
+        case " $* " in
+            *" surroundings ") touch $(seq -f "$scratch/tmp/%g" 2100) && rm $(seq -f "$scratch/tmp/%g" 2100) ;;
+        esac
+        exec "$@" ;;
     lock) # removed at the end, unless it is killed before
         mkdir "$scratch/lock"
         "$@"

@@ -2,6 +2,7 @@
 import schema
 from changes import go
 from edits import edited
+from facts import event
 
 
 def phase(f, name):
@@ -47,3 +48,29 @@ def _(f):
 def _(f):
     """The recording ends and the last trial was never done."""
     f.remove([phase(f, "DONE")])
+
+
+@go("scratch-event-of-a-case", unbound="FORMAT 7.7")
+def _(f):
+    """What a command makes in scratch is never told as the launcher's."""
+    run = f.run("syntax", "strict")
+    f.put_before(f.one("run_exit", run), event("scratch_event", run, source="SOURCE_INOTIFY", path=b"made", mask=0x100))
+
+
+@go("scratch-event-after-its-phase", unbound="FORMAT 7.7")
+def _(f):
+    f.put_before(f.one("run_exit", f.run("syntax", "strict")),
+                 event("scratch_event", f.run("launcher", "strict"), source="SOURCE_INOTIFY", path=b"made", mask=0x100))
+
+
+@go("launcher-makes-and-removes", same=True)
+def _(f):
+    run = f.run("launcher", "strict")
+    for mask in (0x100, 0x200):
+        f.put_before(f.one("run_exit", run), event("scratch_event", run, source="SOURCE_INOTIFY", path=b"made", mask=mask))
+
+
+@go("launcher-makes-more-than-was-seen", same=True)
+def _(f):
+    run = f.run("launcher", "strict")
+    f.put_before(f.one("run_exit", run), event("lost", run, source="SOURCE_INOTIFY", observer=schema.SOURCE_INOTIFY))

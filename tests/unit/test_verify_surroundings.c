@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -151,12 +152,84 @@ static void a_flood_of_variables_is_counted_and_bounded(void **state)
     free(said);
 }
 
+/* Gathers from the launcher's run with these events of scratch. */
+static struct surroundings gather_passing(const Exhibit__ScratchEvent *seen, size_t count, bool lost)
+{
+    static const struct evidence evidence = {.stream = give_told};
+    ProtobufCBinaryData command[] = {text("/tools/exhibit-probe"), text("surroundings")};
+    Exhibit__RunStart run_start = EXHIBIT__RUN_START__INIT;
+    Exhibit__ScratchEvent copies[16];
+    Exhibit__Event all[18];
+    Exhibit__Event *events[18];
+    struct ledger_run run = {.start = &all[0], .events = {events, count + 1 + lost, 18}};
+    struct ledger_run *runs[] = {&run};
+    struct ledger ledger = {.runs = runs, .run_count = 1};
+    struct surroundings out;
+    struct err err = {0};
+
+    run_start.kind = EXHIBIT__RUN_KIND__RUN_LAUNCHER;
+    run_start.mode = EXHIBIT__MODE__MODE_STRICT;
+    run_start.command = command;
+    run_start.n_command = 2;
+    for (size_t i = 0; i < 18; i++) {
+        exhibit__event__init(&all[i]);
+        all[i].seq = i + 1;
+        events[i] = &all[i];
+    }
+    all[0].what_case = EXHIBIT__EVENT__WHAT_RUN_START;
+    all[0].run_start = &run_start;
+    for (size_t i = 0; i < count; i++) {
+        copies[i] = seen[i];
+        all[i + 1].what_case = EXHIBIT__EVENT__WHAT_SCRATCH_EVENT;
+        all[i + 1].scratch_event = &copies[i];
+    }
+    if (lost)
+        all[count + 1].what_case = EXHIBIT__EVENT__WHAT_LOST;
+    if (surroundings_gather(&evidence, &ledger, &out, &err) < 0)
+        fail_msg("%s", err.text);
+    return out;
+}
+
+static Exhibit__ScratchEvent seen(const char *path, uint32_t mask)
+{
+    Exhibit__ScratchEvent event = EXHIBIT__SCRATCH_EVENT__INIT;
+
+    event.path = text(path);
+    event.mask = mask;
+    return event;
+}
+
+static void what_was_made_and_is_gone_is_told_and_nothing_else(void **state)
+{
+    const Exhibit__ScratchEvent events[] = {seen("stays", IN_CREATE),          seen("b\n", IN_CREATE),
+                                            seen("again", IN_CREATE),          seen("again", IN_DELETE),
+                                            seen("again", IN_CREATE),          seen("b\n", IN_DELETE),
+                                            seen("a", IN_CREATE | IN_ISDIR),   seen("a/found", 0),
+                                            seen("a/found", IN_MOVED_FROM),    seen("a", IN_DELETE | IN_ISDIR),
+                                            seen("tmp", IN_DELETE | IN_ISDIR), seen("", IN_MOVED_TO)};
+    struct surroundings out = gather_passing(events, sizeof events / sizeof *events, false);
+
+    (void)state;
+    assert_false(out.unseen);
+    assert_int_equal(out.passed.count, 3);
+    assert_string_equal(out.passed.names[0], "a/");
+    assert_string_equal(out.passed.names[1], "a/found");
+    assert_string_equal(out.passed.names[2], "b?");
+    assert_int_equal(out.left.count, 0);
+    surroundings_done(&out);
+    out = gather_passing(events, 1, true);
+    assert_true(out.unseen);
+    assert_int_equal(out.passed.count, 0);
+    surroundings_done(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_as_it_was_given_is_not_told),
         cmocka_unit_test(what_was_set_changed_removed_and_left_is_told_by_name),
         cmocka_unit_test(without_the_line_nothing_is_known_and_nothing_is_made_up),
+        cmocka_unit_test(what_was_made_and_is_gone_is_told_and_nothing_else),
         cmocka_unit_test(an_older_recording_says_nothing_of_it),
         cmocka_unit_test(a_flood_of_variables_is_counted_and_bounded),
     };

@@ -14,8 +14,15 @@ void networks_keep(struct member *member, const Exhibit__ProcessIdentity *identi
                          : -1;
 }
 
-/* Whether the network can be read, and is not the one that was kept. */
-static bool has_changed(const struct member *member)
+void networks_raise(const struct networks *networks, Exhibit__ProcessIdentity *identity)
+{
+    if (networks->came == 0 || identity->network_namespace != networks->came || identity->routes_beyond_loopback > 0)
+        return;
+    identity->routes_case = EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK;
+    identity->routes_beyond_loopback = 1;
+}
+
+bool networks_has_changed(const struct member *member)
 {
     Exhibit__ProcessIdentity now = EXHIBIT__PROCESS_IDENTITY__INIT;
     struct member seen = {0};
@@ -39,7 +46,7 @@ pid_t networks_changed(struct networks *networks, const struct members *members)
         if (member->network_namespace == 0 || member->network_namespace == networks->own)
             continue;
         looks++;
-        if (has_changed(member))
+        if (networks_has_changed(member))
             return member->pid;
     }
     return 0;

@@ -124,6 +124,8 @@ int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint
 
 void observer_run_end(struct observer *observer)
 {
+    while (observer->routes_count > 0)
+        routes_close(&observer->routes[--observer->routes_count]);
     members_clear(&observer->members);
     observer->log.run = 0;
     observer->root = 0;
@@ -133,6 +135,8 @@ void observer_free(struct observer *observer)
 {
     if (observer == NULL)
         return;
+    while (observer->routes_count > 0)
+        routes_close(&observer->routes[--observer->routes_count]);
     loop_remove(observer->loop, &observer->source);
     process_events_close(observer->events);
     members_done(&observer->members);

@@ -13,7 +13,48 @@
 /* A process that is younger may be between fork and exec: it still shows its parent's argv, and would pass for it. */
 #define UNREAD_AFTER_NS 100000000ull
 #define SETTLED_AFTER_NS 1000000000ull
+#define ROUTE_LOOKS 256              /* members of a network at once */
 #define SETTLED_EACH_NS 200000000ull /* with snapshots: an exec of an old process is seen that late */
+
+/* A route came to a network: every member in it has had a way out, even if it is gone already. */
+static int route_came(void *context, uint64_t network, struct err *err)
+{
+    struct observer *observer = context;
+    int code = 0;
+
+    observer->networks.came = network;
+    for (size_t i = 0, looks = 0; code == 0 && i < observer->members.count && looks < ROUTE_LOOKS; i++) {
+        if (observer->members.items[i].network_namespace != network)
+            continue;
+        looks++;
+        code = observer_identity_look(observer, observer->members.items[i].pid, EXHIBIT__SOURCE__SOURCE_SNAPSHOT, true,
+                                      err);
+    }
+    observer->networks.came = 0;
+    return code;
+}
+
+/* Listens for routes in the network of a member, if it is another one than ours and not listened in yet. */
+static int routes_listen(struct observer *observer, const struct member *member, struct err *err)
+{
+    pid_t pid = member->pid;
+
+    if (member->network_namespace == 0 || observer->networks.own == 0 ||
+        member->network_namespace == observer->networks.own || observer->routes_count == OBSERVER_NETWORKS)
+        return 0;
+    for (size_t i = 0; i < observer->routes_count; i++)
+        if (observer->routes[i].network == member->network_namespace)
+            return 0;
+    if (routes_open(&observer->routes[observer->routes_count], observer->loop, pid, member->network_namespace,
+                    route_came, observer, err) < 0)
+        return err->code;
+    if (observer->routes[observer->routes_count].source.fd < 0)
+        return 0;
+    observer->routes_count++;
+    if (!networks_has_changed(member)) /* since the look that made us listen */
+        return 0;
+    return observer_identity_look(observer, pid, EXHIBIT__SOURCE__SOURCE_SNAPSHOT, true, err);
+}
 
 int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source source, bool always, struct err *err)
 {
@@ -25,6 +66,7 @@ int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source
     assert(member != NULL);
     if (identity == NULL)
         return 0;
+    networks_raise(&observer->networks, identity);
     if (member->start_time == 0)
         member->start_time = lineage_start_time(&observer->members, pid);
     if (member->start_time == identity->start_time &&
@@ -36,6 +78,8 @@ int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source
         code = journal_put(observer->log.journal, &event, NULL, 0, err);
         if (code == 0)
             observer->identity(observer->context, identity, event.at_ns);
+        if (code == 0)
+            code = routes_listen(observer, member, err);
     }
     exhibit__process_identity__free_unpacked(identity, NULL);
     return code;

@@ -8,6 +8,9 @@
 #include "record/observer.h"
 #include "record/observer_put.h"
 #include "record/process_events.h"
+#include "record/routes.h"
+
+enum { OBSERVER_NETWORKS = 8 }; /* in which routes are listened for; others are only looked at again and again */
 
 struct observer {
     struct loop *loop;
@@ -18,6 +21,8 @@ struct observer {
     struct members members;
     struct bytes fresh; /* the pids that became known since fresh_look */
     struct networks networks;
+    struct routes routes[OBSERVER_NETWORKS];
+    size_t routes_count;
     pid_t root;
     uint64_t swept_at_ns;
     uint64_t window_at_ns; /* when the counting of window_events began */

@@ -84,7 +84,7 @@ def setUpModule():
     if GROUP:
         place("group", "group")
     if HAS_NETWORKS:
-        for mode in ("private", "uplink", "table", "later"):
+        for mode in ("private", "uplink", "table", "later", "blink"):
             place(mode, mode, confined=False, trials=BOOTSTRAP)
         place("tmpfs", "tmpfs", confined=False, trials=BOOTSTRAP)
     through = hostile.ROOT / "through"
@@ -298,6 +298,11 @@ class Networks(Case):
         self.unsure("later")
         routes = self.routes("later")
         self.assertEqual((routes[0], routes[-1][0], routes[-1][1] > 0), ((True, 0), True, True))
+
+    def test_nor_with_an_uplink_that_is_there_for_a_moment_alone(self):
+        self.unsure("blink")
+        routes = self.routes("blink")
+        self.assertEqual((routes[0], any(own and count > 0 for own, count in routes)), ((True, 0), True))
 
     def test_a_write_into_a_file_system_of_its_own_is_diverted(self):
         self.fails("tmpfs", REACHED)

@@ -15,6 +15,7 @@ network() {
 case $mode in # so that recordings side by side do not share a network
     table) net=198.51.101 ;;
     later) net=198.51.102 ;;
+    blink) net=198.51.103 ;;
     *) net=198.51.100 ;;
 esac
 
@@ -63,6 +64,12 @@ case $mode in
     uplink) network "$link; $route" "$@" ;;
     table) network "$link; ip rule add table 100; $route table 100 dev up0 onlink; ip route flush table main" "$@" ;;
     later) network "(sleep 0.4; $link; $route) >/dev/null 2>&1 </dev/null & :" "$@" ;;
+    blink) # an uplink that is there for a moment: one process makes it and takes it away
+        network "(sleep 0.4; echo 'link add up0 type veth peer name exhibit'\$\$ netns \$0'
+            address add $net.2/30 dev up0
+            link set up0 up
+            route add default via $net.1
+            link delete up0' | ip -batch -) >/dev/null 2>&1 </dev/null & :" "$@" ;;
     tmpfs) # over the folder of the targets
         exec unshare --mount /bin/sh -c '
             mount -t tmpfs none "$0" && : >"$0/write-here" && exec "$@"' "${workspace%/*/*}/targets" "$@" ;;

@@ -16,9 +16,9 @@
 
 /* ---- why ---- */
 
-/* Traces one run of it. `why` as look gives it. */
+/* Traces one run of it. `why` as look gives it. True in `overran`: it was ended before it was done. */
 static int traced(struct check *check, const struct subject *subject, bool strict, struct trace *trace, char *why,
-                  size_t room_bytes, struct err *err)
+                  size_t room_bytes, bool *overran, struct err *err)
 {
     AUTO_TRYOUT struct tryout tryout = {0};
 
@@ -27,6 +27,7 @@ static int traced(struct check *check, const struct subject *subject, bool stric
         return err->code;
     if (*check_interrupted())
         return err_set(err, ERR_SYSTEM, "interrupted");
+    *overran = tryout.overran;
     return trace_read(trace, check->traces, "run", err);
 }
 
@@ -49,17 +50,20 @@ static int subject_explain(struct check *check, const struct subject *subject, s
     AUTO_TRACE struct trace baseline = {0}, strict = {0};
     struct telling telling = {.check = check};
     char without[400], with[400];
+    bool overran = false;
 
     (void)fprintf(check->out, "%s: what the sandbox refused it, the last one first\n", subject->name);
     if (check->strace == NULL) {
         (void)fputs("    not known: there is no strace to trace it with (apt-get install strace)\n", check->out);
         return 0;
     }
-    if (traced(check, subject, false, &baseline, without, sizeof without, err) < 0 ||
-        traced(check, subject, true, &strict, with, sizeof with, err) < 0)
+    if (traced(check, subject, false, &baseline, without, sizeof without, &overran, err) < 0 ||
+        traced(check, subject, true, &strict, with, sizeof with, &overran, err) < 0)
         return err->code;
     if (*without != 0)
         (void)fprintf(check->out, "    it breaks without the sandbox, too: it %s\n", without);
+    if (overran)
+        (void)fputs("    while it is traced it overran and was ended, so that its end is not known:\n", check->out);
     if (*with == 0)
         (void)fputs("    while it is traced it passes, so that this may not be the cause:\n", check->out);
     if (trace_blame(&strict, &baseline, &check->harmless, blame_take, &telling, err) < 0)
@@ -67,7 +71,7 @@ static int subject_explain(struct check *check, const struct subject *subject, s
     if (telling.count > CHECK_TOLD_CALLS)
         (void)fprintf(check->out, "    and %zu more\n", telling.count - CHECK_TOLD_CALLS);
     if (telling.count == 0)
-        (void)fputs("    no call of it failed that succeeds without\n", check->out);
+        (void)fprintf(check->out, "    no call of it failed that succeeds without%s\n", overran ? ", until then" : "");
     return 0;
 }
 
@@ -75,8 +79,9 @@ static int subject_explain(struct check *check, const struct subject *subject, s
 static int harmless_add(struct check *check, const struct subject *subject, struct err *err)
 {
     char why[400];
+    bool overran;
 
-    return check->strace == NULL ? 0 : traced(check, subject, true, &check->harmless, why, sizeof why, err);
+    return check->strace == NULL ? 0 : traced(check, subject, true, &check->harmless, why, sizeof why, &overran, err);
 }
 
 /* ---- the three parts ---- */

@@ -37,6 +37,10 @@ BWRAP = ["/usr/bin/bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", 
          "--symlink", "usr/bin", "/bin", "--dev", "/dev", "--proc", "/proc", "--unshare-net", "--ro-bind", "{workspace}",
          "{workspace}", "--ro-bind", "{tools}", "{tools}", "--bind", "{scratch}", "{scratch}", "--", "{command}"]
 
+# Breaks in the box, and sleeps there where it is traced.
+SLOW = {"command": ["/bin/sh", "-c", '[ -z "$BOX" ] && exit 0; grep -q "^TracerPid:.0$" /proc/self/status || sleep 60; exit 4'],
+        "watchdog_ms": 5000}
+
 
 def shell(script):
     return ["/bin/sh", "-c", script]
@@ -122,6 +126,7 @@ def check_all():
         "no-attempt": lambda: Checked("no-attempt", ["/bin/sh", "-c", ONLY_ATTEMPTS, "sh", *CONFINE], {},
                                       POLICY.replace('"{tools}/exhibit-probe"', "")),
         "both": lambda: Checked("both", ["/usr/bin/env", "{command}"], {"broken": shell("exit 4")}),
+        "slow": lambda: Checked("slow", ["/usr/bin/env", "BOX=1", "{command}"], {"traced": {"name": "traced", **SLOW}}),
         "archive": lambda: Checked("archive", ["/usr/bin/env", "{command}"], {"pack": ["/bin/true"]},
                                    matched={"pack": {"exit": 0, "archives": [{"path": "out.tgz"}]}}),
         "untraced": lambda: Checked("untraced", CONFINE, {"executes": ["/usr/bin/env", "/bin/true"]}, POLICY,
@@ -237,6 +242,14 @@ class Check(unittest.TestCase):
             "it breaks without the sandbox, too: it does not meet oracle line 1: exit: expected exit 0, seen exit 4, "
             "at its end",
             "no call of it failed that succeeds without"], CHECKED["both"].said)
+
+    def test_a_trace_that_is_too_slow_is_no_reason_that_is_known(self):
+        found = CHECKED["slow"]
+        self.assertEqual((found.code, found.verdicts()["traced"]), (1, False), found.said)
+        self.assertIn("no  traced: it does not meet oracle line 1: exit: expected exit 0, seen exit 4", found.said)
+        self.assertEqual(found.blamed("traced"), [
+            "while it is traced it overran and was ended, so that its end is not known:",
+            "no call of it failed that succeeds without, until then"], found.said)
 
     def test_an_archive_that_is_missing_breaks_its_case(self):
         self.assertIn("no  pack: it left 0 archives out.tgz, not one\n", CHECKED["archive"].said)

@@ -27,12 +27,12 @@ LISTED = {}  # by digest, and how many members were asked for
 TYPES = {tarfile.REGTYPE: stat.S_IFREG, tarfile.AREGTYPE: stat.S_IFREG, tarfile.DIRTYPE: stat.S_IFDIR,
          tarfile.SYMTYPE: stat.S_IFLNK}
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
-BROKEN = (tarfile.TarError, EOFError, OSError, ValueError, NotImplementedError, RuntimeError, lzma.LZMAError, zlib.error,
-          zipfile.BadZipFile, zstandard.ZstdError)
+BROKEN = (tarfile.TarError, EOFError, OSError, ValueError, NotImplementedError, RuntimeError, lzma.LZMAError,
+          zlib.error, zipfile.BadZipFile, zstandard.ZstdError)
 
 
 def listed(content, most=LIMIT_MEMBERS):
-    """What is compared of each plain member, None for others, of `most` at most; None: not an archive that can be read."""
+    """What is compared of each plain member, None for others, of `most` at most; None: no archive that can be read."""
     try:
         if content.startswith(b"PK"):
             return _zip(content, most)

@@ -16,7 +16,7 @@ VARINTS = {Field.TYPE_BOOL: (0, 1), Field.TYPE_UINT32: (0, 2**32 - 1), Field.TYP
            Field.TYPE_INT64: (0, 2**64 - 1), Field.TYPE_ENUM: (0, 2**31 - 1)}
 ZERO_IS_A_VALUE = {("StepPlan", "after_role")}
 SIZES = {"nonce": 16, "run_id": 16}
-LIMIT_KEPT, LIMIT_KEPT_BYTES = 8192, 4096  # messages that are kept, for another bundle may hold the same: how many, of what size
+LIMIT_KEPT, LIMIT_KEPT_BYTES = 8192, 4096  # messages that are kept, for another bundle may hold the same
 
 
 class NotPlain(Exception):

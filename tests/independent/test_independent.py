@@ -205,7 +205,8 @@ class Messages(unittest.TestCase):
         said.message.protocol = 1
         self.assertEqual(records.event_of(said.SerializeToString()).as_message(), said)
         self.assertEqual(records.event_of(b"\x08\x01" + rest).at_ns, 0)
-        for text, front in (("field 1 behind field 2", b"\x08\x01\x10\x05\x08\x01"), ("stands twice", b"\x08\x01\x08\x01"),
+        for text, front in (("field 1 behind field 2", b"\x08\x01\x10\x05\x08\x01"),
+                            ("stands twice", b"\x08\x01\x08\x01"),
                             ("stands twice", b"\x08\x01\x10\x05\x10\x05"), ("its default", b"\x08\x00\x10\x05"),
                             ("its default", b"\x08\x01\x10\x00"), ("field 1 behind field 2", b"\x10\x05\x08\x01"),
                             ("shortest form", b"\x08\x81\x00\x10\x05"), ("unknown field", b"\x08\x01\x30\x05")):

@@ -14,6 +14,9 @@
 
 #define JOURNAL_MAX_BYTES (LIMIT_JOURNAL_BYTES - (PACK_JOURNAL_HEAD_BYTES - FRAME_HEAD_BYTES))
 
+/* A small block is compressed on the spot while there is no crew: to start one takes longer. */
+#define ALONE_BYTES 262144u
+
 int pack_grow_write(struct pack_grow *grow, const void *from, size_t size_bytes, struct err *err)
 {
     int code = file_write_all(grow->fd, from, size_bytes, err);
@@ -165,6 +168,19 @@ static struct pack_grow_block *take_open(struct pack_grow *grow, enum pack_part 
     return block;
 }
 
+/* Closes it without a crew: nothing is on its way. */
+static int close_alone(struct pack_grow *grow, enum pack_part part, struct err *err)
+{
+    struct pack_grow_block *block = take_open(grow, part);
+
+    compress(&block->job, 0);
+    if (block->code < 0) {
+        *err = block->err;
+        return block->code;
+    }
+    return write_block(grow, block, err);
+}
+
 int pack_grow_close(struct pack_grow *grow, enum pack_part part, struct err *err)
 {
     struct pack_grow_part *open = &grow->parts[pack_slot(part)];
@@ -174,6 +190,8 @@ int pack_grow_close(struct pack_grow *grow, enum pack_part part, struct err *err
         return 0;
     if (grow->parts[0].closed_count + grow->parts[1].closed_count >= LIMIT_BLOCKS)
         return err_set(err, ERR_LIMIT, "more than %u blocks", LIMIT_BLOCKS);
+    if (grow->crew == NULL && open->content_bytes <= ALONE_BYTES)
+        return close_alone(grow, part, err);
     if (pack_grow_crew(grow, err) == NULL)
         return err->code;
     if (grow->pending == PACK_GROW_RING)

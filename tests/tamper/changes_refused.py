@@ -208,9 +208,10 @@ def _(f):
 
 @refused("chunks-overlap", "continue")
 def _(f):
-    def back(found):
-        found.chunk.offset_bytes -= 1
-    late(f, "chunk", tree(f), back, 3)
+    def back(new):
+        later = next(found for found in new.of("chunk", tree(new)) if found.event.chunk.offset_bytes > 0)
+        new.edit(later).event.chunk.offset_bytes -= 1
+    f.late.append(back)
 
 
 @refused("chunks-shorter-than-the-stream", "bytes")

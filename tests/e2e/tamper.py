@@ -34,6 +34,7 @@ class Check:
         self.judges, self.change, self.faults = judges, change, []
         self.base = bases[change.base]
         self.facts = tamper.tampered(self.base, change.name)
+        self.build = self.facts.builder()
 
     def want(self, right, text):
         if not right:
@@ -49,7 +50,7 @@ class Check:
     def malformed(self):
         """Both refuse it, with an old claim or without, and each says why."""
         for form, claim in (("no claim", None), ("old claim", tamper.kept_claim(self.base, self.facts))):
-            path = self.judges.write(self.facts.build(claim))
+            path = self.judges.write(self.build(claim))
             for who, said in (("replay", self.judges.replay(path)), ("verify", self.judges.verify(path))):
                 self.want(said.code == 1, f"{form}: {who} exits {said.code}")
                 self.want(re.search(self.change.malformed, said.told), f"{form}: {who} says {said.told!r}")
@@ -82,7 +83,7 @@ class Check:
 
     def old_claim(self):
         """What was claimed before, bound to the new facts: refuted by what it states, and the right decision told."""
-        path = self.judges.write(self.facts.build(tamper.kept_claim(self.base, self.facts)))
+        path = self.judges.write(self.build(tamper.kept_claim(self.base, self.facts)))
         code, text = self.judges.verify_text(path)
         replay = self.judges.replay(path)
         self.want(f"decision: {self.change.decision}" in text, "old claim: verify tells another decision")
@@ -106,13 +107,13 @@ class Check:
         if self.change.malformed is not None:
             self.malformed()
             return self.faults
-        path = self.judges.write(self.facts.build())
+        path = self.judges.write(self.build())
         claim = self.judged("no claim", path, self.change.unbound is not None)
         self.fourth(path, claim)
         self.old_claim()
         if claim is not None:
             made = claims.bound_to(claims.from_json(claim))
-            self.judged("new claim", self.judges.write(self.facts.build(made)), self.change.unbound is not None)
+            self.judged("new claim", self.judges.write(self.build(made)), self.change.unbound is not None)
         return self.faults
 
 

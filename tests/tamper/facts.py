@@ -357,6 +357,10 @@ class Facts:
 
     def build(self, claim=None):
         """The container: with a claim that a function makes from the receipt's digest, or without one."""
+        return self.builder()(claim)
+
+    def builder(self):
+        """A `build` of these facts as they are now, for several claims: what the claims have in common is made once."""
         new = self.copy()
         new.settle()
         for step in new.late:
@@ -364,14 +368,19 @@ class Facts:
         new.receipt.events.CopyFrom(new.describe(new.log_bytes()))
         for step in new.late_receipt:
             step(new.receipt)
-        objects, claim_digest = {}, None
-        receipt_digest = put(objects, schema.pack(new.receipt))
-        if claim is not None:
-            claim_digest = put(objects, claim(receipt_digest))
+        receipt, named = {}, {}
+        receipt_digest = put(receipt, schema.pack(new.receipt))
         for digest in [segment.sha256 for segment in new.receipt.events.segments] + list(new.named()):
             if digest in new.objects:
-                objects[digest] = new.objects[digest]
-        return pack.Pack(receipt_digest, claim_digest, objects | new.strange, new.retained() | new.strange_inputs)
+                named[digest] = new.objects[digest]
+        inputs = new.retained() | new.strange_inputs
+
+        def built(claim=None):
+            stated = {}
+            claim_digest = None if claim is None else put(stated, claim(receipt_digest))
+            return pack.Pack(receipt_digest, claim_digest, receipt | stated | named | new.strange, inputs)
+
+        return built
 
 
 def put(objects, content):

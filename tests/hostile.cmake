@@ -23,3 +23,4 @@ foreach(name commands leftovers machines awkward secrets options matchers descri
         COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
     set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 180 LABELS e2e)
 endforeach()
+set_tests_properties(e2e.matchers PROPERTIES TIMEOUT 900) # with sanitizers each of its 600 judgements takes its time

@@ -13,4 +13,4 @@ target_link_options(fault PRIVATE -fno-sanitize=all)
 set_target_properties(fault PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 add_test(NAME e2e.crash
     COMMAND ${DEBIAN_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/crash.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
-set_tests_properties(e2e.crash PROPERTIES TIMEOUT 300 LABELS e2e)
+set_tests_properties(e2e.crash PROPERTIES TIMEOUT 900 LABELS e2e)

@@ -27,6 +27,8 @@
 #define LIMIT_STREAM_BYTES (16ull << 30)  /* one stream */
 #define LIMIT_STREAMS_BYTES (64ull << 30) /* all streams of runs together */
 #define LIMIT_EVENTS (16u << 20)          /* events of a recording */
+#define LIMIT_STORE_PACKS (256u << 10)    /* packs of a store */
+#define LIMIT_STORE_OBJECTS 2000000u      /* inputs of a store that a writer looks for */
 
 #define LIMIT_YAML_BYTES (1u << 20) /* a plan, an oracle, a policy */
 #define LIMIT_YAML_DEPTH 16

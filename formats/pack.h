@@ -30,6 +30,32 @@ struct pack_writer;
 int pack_writer_new(int dir_fd, const char *name, struct pack_writer **out, struct err *err);
 
 /*
+ * The same for a pack whose name is not known yet: it is given by pack_writer_name, before pack_writer_finish. `stem`
+ * (one path part) is only a part of the temporary name.
+ */
+int pack_writer_new_unnamed(int dir_fd, const char *stem, struct pack_writer **out, struct err *err);
+
+enum pack_naming {
+    PACK_NAME_FRESH = 1,   /* the name has to be free */
+    PACK_NAME_REPLACE = 2, /* a file of this name is replaced, in one step */
+};
+
+/* Sets the name that the pack gets at its end. ERR_USAGE: not one path part; the name stays as it was. ERR_SYSTEM. */
+int pack_writer_name(struct pack_writer *writer, const char *name, enum pack_naming naming, struct err *err);
+
+/* Content of inputs that is kept elsewhere and need not be put. */
+struct pack_elsewhere {
+    /* Whether content of this digest and size is kept there, and is right: it was read. */
+    bool (*holds)(void *context, const struct digest *digest, uint64_t size_bytes);
+    /* Whether there may be content of this size, which is at least LIMIT_BLOCK_BYTES. False is sure. */
+    bool (*may_hold)(void *context, uint64_t size_bytes);
+    void *context; /* borrowed until the writer has ended */
+};
+
+/* Inputs that `elsewhere` holds are not stored from now on, but digested all the same. */
+void pack_writer_elsewhere(struct pack_writer *writer, const struct pack_elsewhere *elsewhere);
+
+/*
  * Puts an object of size_bytes (at most LIMIT_OBJECT_BYTES) and gives its digest. Content that is already in the same
  * part is not stored again. ERR_LIMIT, ERR_SYSTEM: the writer is spent and can only be abandoned.
  */

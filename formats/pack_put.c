@@ -31,8 +31,11 @@ static unsigned size_bit(uint64_t size_bytes)
 
 static bool size_is_known(const struct pack_writer *writer, enum pack_part part, uint64_t size_bytes)
 {
+    const struct pack_elsewhere *elsewhere = &writer->elsewhere;
     unsigned bit = size_bit(size_bytes);
 
+    if (part == PACK_INPUT && elsewhere->holds != NULL && elsewhere->may_hold(elsewhere->context, size_bytes))
+        return true;
     return (writer->sizes[pack_slot(part)][bit / 8] >> bit % 8) & 1;
 }
 
@@ -59,6 +62,16 @@ static int put_new(struct pack_writer *writer, enum pack_part part, const void *
     return code < 0 ? code : enter(writer, part, object, err);
 }
 
+/* Whether content need not be stored: the writer has it, or it is kept elsewhere. */
+static bool is_there(const struct pack_writer *writer, enum pack_part part, const struct digest *digest,
+                     uint64_t size_bytes)
+{
+    const struct pack_elsewhere *elsewhere = &writer->elsewhere;
+
+    return pack_table_has(&writer->tables[pack_slot(part)], digest) ||
+           (part == PACK_INPUT && elsewhere->holds != NULL && elsewhere->holds(elsewhere->context, digest, size_bytes));
+}
+
 int pack_put_digested(struct pack_writer *writer, enum pack_part part, const void *from, size_t size_bytes,
                       const struct digest *digest, struct err *err)
 {
@@ -66,7 +79,7 @@ int pack_put_digested(struct pack_writer *writer, enum pack_part part, const voi
     int code = 0;
 
     assert(!writer->spent && (part == PACK_OBSERVATION || part == PACK_INPUT));
-    if (!pack_table_has(&writer->tables[pack_slot(part)], digest))
+    if (!is_there(writer, part, digest, size_bytes))
         code = put_new(writer, part, from, &object, err);
     writer->spent = code < 0;
     return code;
@@ -196,12 +209,11 @@ static int run_through(struct pack_writer *writer, enum pack_part part, int fd, 
 static int put_large(struct pack_writer *writer, enum pack_part part, int fd, uint64_t seems_bytes,
                      struct layout_object *object, struct err *err)
 {
-    const struct pack_table *table = &writer->tables[pack_slot(part)];
     int code = 0;
 
     if (size_is_known(writer, part, seems_bytes)) {
         code = run_through(writer, part, fd, false, object, err);
-        if (code < 0 || pack_table_has(table, &object->digest))
+        if (code < 0 || is_there(writer, part, &object->digest, object->size_bytes))
             return code;
     }
     code = pack_grow_close(&writer->grow, part, err);
@@ -213,7 +225,7 @@ static int put_large(struct pack_writer *writer, enum pack_part part, int fd, ui
         code = run_through(writer, part, fd, true, object, err);
     if (code < 0)
         return code;
-    if (pack_table_has(table, &object->digest))
+    if (is_there(writer, part, &object->digest, object->size_bytes))
         return pack_grow_rewind(&writer->grow, err);
     if (object->size_bytes == 0)
         object->block = 0;

@@ -34,8 +34,7 @@ static void cleanup_pack(struct pack **pack)
 
 #define AUTO_PACK __attribute__((cleanup(cleanup_pack)))
 
-/* Reads and checks the two fixed ends of the file; the footer is at *out_at. */
-static int read_ends(int fd, struct layout_footer *out, uint64_t *out_at, struct err *err)
+int pack_ends_read(int fd, struct layout_footer *out, uint64_t *out_at, struct err *err)
 {
     uint8_t header[PACK_HEADER_BYTES], footer[PACK_FOOTER_BYTES];
     struct stat stat;
@@ -126,7 +125,7 @@ static int open_parts(int fd, bool with_inputs, struct pack **out, struct err *e
     pack->decoder = ZSTD_createDCtx();
     if (pack->decoder == NULL)
         return err_set(err, ERR_SYSTEM, "no memory for a decoder");
-    code = read_ends(fd, &pack->footer, &footer_at, err);
+    code = pack_ends_read(fd, &pack->footer, &footer_at, err);
     if (code == 0)
         code = check_place(pack, footer_at, err);
     for (unsigned i = 0; code == 0 && i < (with_inputs ? PACK_PART_COUNT : 1); i++)
@@ -196,12 +195,12 @@ bool pack_find(const struct pack *pack, enum pack_part part, const struct digest
 }
 
 /* Says that the file ends within a block, or before it. */
-static int block_cut(const struct pack *pack, struct frame_range frame, struct err *err)
+static int block_cut(int fd, struct frame_range frame, struct err *err)
 {
     struct stat stat;
     uint64_t size_bytes;
 
-    if (fstat(pack->fd, &stat) < 0)
+    if (fstat(fd, &stat) < 0)
         return err_set_errno(err, "stat");
     size_bytes = (uint64_t)stat.st_size;
     if (size_bytes <= frame.at)
@@ -211,19 +210,25 @@ static int block_cut(const struct pack *pack, struct frame_range frame, struct e
     return frame_fault(err, ERR_FORMAT, frame, "FORMAT 3.6: the file ends at %" PRIu64 ", within a block", size_bytes);
 }
 
-int pack_block_decode(const struct pack *pack, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame,
-                      uint8_t *content, struct err *err)
+int pack_block_decode_fd(int fd, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame, uint8_t *content,
+                         struct err *err)
 {
     struct digest digest;
-    int code = file_pread_all(pack->fd, frame, (size_t)block->frame.size_bytes, block->frame.at, err);
+    int code = file_pread_all(fd, frame, (size_t)block->frame.size_bytes, block->frame.at, err);
 
     if (code < 0)
-        return code == ERR_FORMAT ? block_cut(pack, block->frame, err) : code;
+        return code == ERR_FORMAT ? block_cut(fd, block->frame, err) : code;
     digest = digest_of(frame, (size_t)block->frame.size_bytes);
     if (!digest_equal(&digest, &block->digest))
         return frame_fault(err, ERR_FORMAT, block->frame,
                            "FORMAT 3.6: the block has not the digest that the index tells");
     return frame_decode(decoder, frame, block->frame, content, block->content_bytes, err);
+}
+
+int pack_block_decode(const struct pack *pack, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame,
+                      uint8_t *content, struct err *err)
+{
+    return pack_block_decode_fd(pack->fd, block, decoder, frame, content, err);
 }
 
 /* The digest of the object that holds the first byte of a block. */

@@ -28,6 +28,12 @@ struct pack {
 };
 
 /*
+ * Reads and checks the two fixed ends of the file: its header, and the footer, which stands at *out_at. Whether that is
+ * where it has to be is not checked. Errors as pack_open.
+ */
+int pack_ends_read(int fd, struct layout_footer *out, uint64_t *out_at, struct err *err);
+
+/*
  * Gives the content of a block (by number, below the count), valid until the next block of the part is loaded.
  * ERR_FORMAT: the block is not what FORMAT 3.4 to 3.6 say; with its range. ERR_SYSTEM.
  */
@@ -49,6 +55,10 @@ int pack_moved_fault(struct pack *pack, uint64_t place, uint64_t at, struct err 
  */
 int pack_block_decode(const struct pack *pack, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame,
                       uint8_t *content, struct err *err);
+
+/* The same of a pack that is not open: by its descriptor. */
+int pack_block_decode_fd(int fd, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame, uint8_t *content,
+                         struct err *err);
 
 /*
  * Puts before the fault that pack_block_decode found which block it is: its part, number and the object that holds its

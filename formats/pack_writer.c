@@ -41,8 +41,8 @@ static void cleanup_writer(struct pack_writer **writer)
 
 #define AUTO_WRITER __attribute__((cleanup(cleanup_writer)))
 
-/* Creates the temporary file and remembers its name. */
-static int create_temp(struct pack_writer *writer, struct err *err)
+/* Creates the temporary file of a pack that `stem` stands for, and remembers its name. */
+static int create_temp(struct pack_writer *writer, const char *stem, struct err *err)
 {
     AUTO_FREE char *temp_name = NULL;
     uint8_t random[8];
@@ -52,7 +52,7 @@ static int create_temp(struct pack_writer *writer, struct err *err)
     if (code < 0)
         return code;
     hex_encode(random, sizeof random, digits);
-    if (asprintf(&temp_name, ".%s.partial-%s", writer->name, digits) < 0) {
+    if (asprintf(&temp_name, ".%s.partial-%s", stem, digits) < 0) {
         temp_name = NULL; /* undefined after a failure */
         return err_set(err, ERR_SYSTEM, "no memory for a name");
     }
@@ -64,33 +64,67 @@ static int create_temp(struct pack_writer *writer, struct err *err)
     return 0;
 }
 
-int pack_writer_new(int dir_fd, const char *name, struct pack_writer **out, struct err *err)
+static bool is_name(const char *name)
+{
+    return name[0] != 0 && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+int pack_writer_new_unnamed(int dir_fd, const char *stem, struct pack_writer **out, struct err *err)
 {
     AUTO_WRITER struct pack_writer *writer = NULL;
-    struct stat stat;
     int code;
 
-    if (name[0] == 0 || strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return err_set(err, ERR_USAGE, "'%s' is not a file's name", name);
-    if (fstatat(dir_fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
-        return err_set(err, ERR_USAGE, "%s exists", name);
-    if (errno != ENOENT)
-        return err_set_errno(err, "look for %s", name);
+    if (!is_name(stem))
+        return err_set(err, ERR_USAGE, "'%s' is not a file's name", stem);
     writer = calloc(1, sizeof *writer);
     if (writer == NULL)
         return err_set_errno(err, "memory for a writer");
     writer->dir_fd = dir_fd;
     writer->fd = writer->grow.fd = -1;
-    writer->name = strdup(name);
-    if (writer->name == NULL)
-        return err_set_errno(err, "memory for a writer");
-    code = create_temp(writer, err);
+    code = create_temp(writer, stem, err);
     if (code == 0)
         code = pack_grow_init(&writer->grow, writer->fd, err);
     if (code < 0)
-        return err_wrap(err, "%s", name);
+        return err_wrap(err, "%s", stem);
     *out = take_ptr(&writer);
     return 0;
+}
+
+int pack_writer_new(int dir_fd, const char *name, struct pack_writer **out, struct err *err)
+{
+    AUTO_WRITER struct pack_writer *writer = NULL;
+    struct stat stat;
+
+    if (is_name(name) && fstatat(dir_fd, name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
+        return err_set(err, ERR_USAGE, "%s exists", name);
+    if (is_name(name) && errno != ENOENT)
+        return err_set_errno(err, "look for %s", name);
+    if (pack_writer_new_unnamed(dir_fd, name, &writer, err) < 0 ||
+        pack_writer_name(writer, name, PACK_NAME_FRESH, err) < 0)
+        return err->code;
+    *out = take_ptr(&writer);
+    return 0;
+}
+
+int pack_writer_name(struct pack_writer *writer, const char *name, enum pack_naming naming, struct err *err)
+{
+    char *copy;
+
+    assert(naming == PACK_NAME_FRESH || naming == PACK_NAME_REPLACE);
+    if (!is_name(name))
+        return err_set(err, ERR_USAGE, "'%s' is not a file's name", name);
+    copy = strdup(name);
+    if (copy == NULL)
+        return err_set_errno(err, "memory for a name");
+    free(writer->name);
+    writer->name = copy;
+    writer->naming = naming;
+    return 0;
+}
+
+void pack_writer_elsewhere(struct pack_writer *writer, const struct pack_elsewhere *elsewhere)
+{
+    writer->elsewhere = *elsewhere;
 }
 
 /* Closes the open block of each part, and waits until they are in the file. */
@@ -162,13 +196,14 @@ static int complete(struct pack_writer *writer, struct layout_footer *footer, st
     return fsync(writer->fd) < 0 ? err_set_errno(err, "fsync") : 0;
 }
 
-/* Gives the finished file its name, which must be free; the temporary one is gone then. */
+/* Gives the finished file its name; the temporary one is gone then. */
 static int name_file(struct pack_writer *writer, struct err *err)
 {
-    int done = renameat2(writer->dir_fd, writer->temp_name, writer->dir_fd, writer->name, RENAME_NOREPLACE);
+    bool fresh = writer->naming == PACK_NAME_FRESH;
+    int done = renameat2(writer->dir_fd, writer->temp_name, writer->dir_fd, writer->name, fresh ? RENAME_NOREPLACE : 0);
 
     /* Some file systems (NFS) cannot rename without replacing; a second link replaces nothing either. */
-    if (done < 0 && (errno == EINVAL || errno == ENOSYS)) {
+    if (done < 0 && fresh && (errno == EINVAL || errno == ENOSYS)) {
         done = linkat(writer->dir_fd, writer->temp_name, writer->dir_fd, writer->name, 0);
         if (done == 0 && unlinkat(writer->dir_fd, writer->temp_name, 0) < 0)
             return err_set_errno(err, "remove %s", writer->temp_name);
@@ -178,7 +213,9 @@ static int name_file(struct pack_writer *writer, struct err *err)
     if (done < 0)
         return err_set_errno(err, "rename %s to %s", writer->temp_name, writer->name);
     free(writer->temp_name);
-    writer->temp_name = take_ptr(&writer->name); /* what to remove should the rest fail */
+    writer->temp_name = NULL;
+    if (fresh)
+        writer->temp_name = take_ptr(&writer->name); /* what to remove should the rest fail */
     return 0;
 }
 
@@ -189,6 +226,7 @@ int pack_writer_finish(struct pack_writer *spent_writer, const struct digest *re
     struct layout_footer footer = {.receipt = *receipt};
     int code;
 
+    assert(writer->name != NULL);
     assert(!writer->spent && pack_table_has(&writer->tables[pack_slot(PACK_OBSERVATION)], receipt));
     assert(claim == NULL || pack_table_has(&writer->tables[pack_slot(PACK_OBSERVATION)], claim));
     if (claim != NULL)
@@ -200,7 +238,8 @@ int pack_writer_finish(struct pack_writer *spent_writer, const struct digest *re
     if (code < 0)
         return code;
     if (fsync(writer->dir_fd) < 0) /* the name itself must survive a power cut */
-        return err_set_errno(err, "fsync the folder of %s", writer->temp_name);
+        return err_set_errno(err, "fsync the folder of %s",
+                             writer->temp_name != NULL ? writer->temp_name : writer->name);
     free(writer->temp_name);
     writer->temp_name = NULL;
     return 0;

@@ -13,10 +13,12 @@
 struct pack_writer {
     int dir_fd; /* borrowed */
     int fd;
-    char *name;
+    char *name;      /* NULL while it is not known */
     char *temp_name; /* NULL while there is no file of that name */
-    bool spent;      /* a put failed: the file is not whole any more */
-    uint8_t *piece;  /* LIMIT_BLOCK_BYTES read from a descriptor; NULL before the first */
+    enum pack_naming naming;
+    struct pack_elsewhere elsewhere; /* of inputs; `holds` NULL: there is none */
+    bool spent;                      /* a put failed: the file is not whole any more */
+    uint8_t *piece;                  /* LIMIT_BLOCK_BYTES read from a descriptor; NULL before the first */
     struct pack_grow grow;
     struct pack_table tables[PACK_PART_COUNT];
     uint8_t sizes[PACK_PART_COUNT][PACK_SIZE_BITS / 8];

@@ -1,0 +1,442 @@
+/*
+ * The folder of a store: its marker, its lock and the names in it.
+ */
+#include "formats/store.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#define MARKER_TEXT "exhibit store 1\n"
+#define MARKER_FRESH "." STORE_MARKER ".partial" /* only one: whoever makes a store has it locked */
+
+/* A file in the store is opened without following a link and without waiting for a FIFO's other end. */
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+
+struct store {
+    struct store_request request;
+    int dir_fd;
+    int lock_fd;
+    struct bytes receipts; /* DIGEST_BYTES each, ascending */
+};
+
+void store_close(struct store *store)
+{
+    if (store == NULL)
+        return;
+    if (store->lock_fd >= 0)
+        (void)close(store->lock_fd); /* and the lock with it */
+    if (store->dir_fd >= 0)
+        (void)close(store->dir_fd);
+    bytes_done(&store->receipts);
+    free(store);
+}
+
+static void cleanup_store(struct store **store)
+{
+    store_close(*store);
+}
+
+#define AUTO_STORE __attribute__((cleanup(cleanup_store)))
+
+const char *store_path(const struct store *store)
+{
+    return store->request.path;
+}
+
+int store_folder(const struct store *store)
+{
+    return store->dir_fd;
+}
+
+void store_note(const struct store *store, const char *fmt, ...)
+{
+    char text[2048];
+    va_list arguments;
+
+    if (store->request.note == NULL)
+        return;
+    va_start(arguments, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, arguments);
+    va_end(arguments);
+    for (char *at = text; *at != 0; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    store->request.note(store->request.context, text);
+}
+
+/* ---- names ---- */
+
+static void name_make(const struct digest *receipt, const char *suffix, char out[STORE_NAME_BYTES])
+{
+    hex_encode(receipt->bytes, DIGEST_BYTES, out);
+    (void)strcpy(out + (size_t)2 * DIGEST_BYTES, suffix);
+}
+
+void store_pack_name(const struct digest *receipt, char out[STORE_NAME_BYTES])
+{
+    name_make(receipt, STORE_PACK_SUFFIX, out);
+}
+
+void store_local_name(const struct digest *receipt, char out[STORE_NAME_BYTES])
+{
+    name_make(receipt, STORE_LOCAL_SUFFIX, out);
+}
+
+/* Whether a name is that of a receipt with this suffix. */
+static bool name_take(const char *name, const char *suffix, struct digest *out)
+{
+    char digits[2 * DIGEST_BYTES + 1];
+
+    if (strlen(name) != sizeof digits - 1 + strlen(suffix) || strcmp(name + sizeof digits - 1, suffix) != 0)
+        return false;
+    memcpy(digits, name, sizeof digits - 1);
+    digits[sizeof digits - 1] = 0;
+    return hex_decode(digits, out->bytes, DIGEST_BYTES);
+}
+
+/* Opens the folder anew to list it: the position of a descriptor is shared with its duplicates. */
+static DIR *list_open(int dir_fd)
+{
+    AUTO_FD int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (dir != NULL)
+        (void)take_fd(&fd);
+    return dir;
+}
+
+/* The next name but "." and "..". NULL: the end, or an error (errno is not 0 then). */
+static const char *list_next(DIR *dir)
+{
+    const struct dirent *entry;
+
+    do {
+        errno = 0;
+        entry = readdir(dir);
+    } while (entry != NULL && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+    return entry == NULL ? NULL : entry->d_name;
+}
+
+static int digest_order(const void *a, const void *b)
+{
+    return memcmp(a, b, DIGEST_BYTES);
+}
+
+/* Lists the packs. What only looks like one is noted. */
+static int packs_list(struct store *store, struct err *err)
+{
+    AUTO_DIR DIR *dir = list_open(store->dir_fd);
+    const char *name;
+
+    if (dir == NULL)
+        return err_set_errno(err, "list %s", store->request.path);
+    while ((name = list_next(dir)) != NULL) {
+        size_t size_bytes = strlen(name), suffix_bytes = strlen(STORE_PACK_SUFFIX);
+        struct digest receipt;
+
+        if (name_take(name, STORE_PACK_SUFFIX, &receipt)) {
+            if (bytes_add(&store->receipts, receipt.bytes, DIGEST_BYTES, (size_t)LIMIT_STORE_PACKS * DIGEST_BYTES,
+                          err) < 0)
+                return err_wrap(err, "%s: more than %u packs; use another store", store->request.path,
+                                LIMIT_STORE_PACKS);
+        } else if (size_bytes > suffix_bytes && strcmp(name + size_bytes - suffix_bytes, STORE_PACK_SUFFIX) == 0) {
+            store_note(store, "%s/%s is passed over: its name is not that of a receipt", store->request.path, name);
+        }
+    }
+    if (errno != 0)
+        return err_set_errno(err, "list %s", store->request.path);
+    if (store->receipts.size_bytes > 0)
+        qsort(store->receipts.data, store_pack_count(store), DIGEST_BYTES, digest_order);
+    return 0;
+}
+
+uint32_t store_pack_count(const struct store *store)
+{
+    return (uint32_t)(store->receipts.size_bytes / DIGEST_BYTES);
+}
+
+struct digest store_receipt(const struct store *store, uint32_t number)
+{
+    struct digest receipt;
+
+    assert(number < store_pack_count(store));
+    memcpy(receipt.bytes, store->receipts.data + (size_t)number * DIGEST_BYTES, DIGEST_BYTES);
+    return receipt;
+}
+
+bool store_has_local(const struct store *store, uint32_t number)
+{
+    const struct digest receipt = store_receipt(store, number);
+    char name[STORE_NAME_BYTES];
+
+    store_local_name(&receipt, name);
+    return faccessat(store->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int store_find(const struct store *store, const char *text, uint32_t *out_number, struct err *err)
+{
+    size_t digit_count = strlen(text);
+    uint32_t count = 0, found = 0;
+
+    if (digit_count < STORE_PREFIX_DIGITS || digit_count > (size_t)2 * DIGEST_BYTES ||
+        strspn(text, "0123456789abcdef") != digit_count)
+        return err_set(err, ERR_USAGE,
+                       "%.80s: a receipt is named by its digest, or its first %d or more hexadecimal digits", text,
+                       STORE_PREFIX_DIGITS);
+    for (uint32_t i = 0; i < store_pack_count(store); i++) {
+        const struct digest receipt = store_receipt(store, i);
+        char name[STORE_NAME_BYTES];
+
+        store_pack_name(&receipt, name);
+        if (strncmp(name, text, digit_count) == 0) {
+            found = i;
+            count++;
+        }
+    }
+    if (count != 1)
+        return err_set(err, ERR_USAGE, "%s: %s receipt %s; exhibit-record list --store %s shows what there is",
+                       store->request.path, count == 0 ? "has no" : "has more than one", text, store->request.path);
+    *out_number = found;
+    return 0;
+}
+
+/* ---- packs ---- */
+
+int store_pack_fd(const struct store *store, uint32_t number, int *out_fd, struct err *err)
+{
+    const struct digest receipt = store_receipt(store, number);
+    char name[STORE_NAME_BYTES];
+    struct stat stat;
+    AUTO_FD int fd = -1;
+
+    store_pack_name(&receipt, name);
+    fd = openat(store->dir_fd, name, OPEN_FLAGS);
+    if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+        return err_set(err, ERR_FORMAT, "%s/%s: not a regular file", store->request.path, name);
+    if (fd < 0 || fstat(fd, &stat) < 0)
+        return err_set_errno(err, "%s/%s", store->request.path, name);
+    if (!S_ISREG(stat.st_mode))
+        return err_set(err, ERR_FORMAT, "%s/%s: not a regular file", store->request.path, name);
+    *out_fd = take_fd(&fd);
+    return 0;
+}
+
+void store_pack_close(struct store_pack *pack)
+{
+    pack_close(pack->pack);
+    if (pack->pack != NULL)
+        (void)close(pack->fd);
+    *pack = (struct store_pack){.fd = -1};
+}
+
+int store_pack_open(const struct store *store, uint32_t number, bool with_inputs, struct store_pack *out,
+                    struct err *err)
+{
+    const struct digest receipt = store_receipt(store, number);
+    struct digest seen;
+    char name[STORE_NAME_BYTES];
+    struct pack *pack = NULL;
+    AUTO_FD int fd = -1;
+    int code;
+
+    store_pack_name(&receipt, name);
+    if (store_pack_fd(store, number, &fd, err) < 0)
+        return err->code;
+    code = with_inputs ? pack_open(fd, &pack, err) : pack_open_observations(fd, &pack, err);
+    if (code < 0)
+        return err_wrap(err, "%s/%s", store->request.path, name);
+    seen = pack_receipt(pack);
+    if (!digest_equal(&seen, &receipt)) {
+        pack_close(pack);
+        return err_set(err, ERR_MISMATCH, "%s/%s: FORMAT 11.3: the pack of another receipt", store->request.path, name);
+    }
+    *out = (struct store_pack){.fd = take_fd(&fd), .pack = pack};
+    return 0;
+}
+
+/* ---- what else is in the folder ---- */
+
+/* Whether a name is that of a file that is being written: ".*.partial-*". */
+static bool is_partial_name(const char *name)
+{
+    return name[0] == '.' && strstr(name, ".partial-") != NULL;
+}
+
+/* Whether no writer has the file any more: it keeps it locked (formats/pack_writer.c). */
+static bool is_left(int dir_fd, const char *name)
+{
+    AUTO_FD int fd = openat(dir_fd, name, OPEN_FLAGS);
+
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+}
+
+int store_strays(const struct store *store,
+                 int (*tell)(void *context, const struct store_stray *stray, struct err *err), void *context,
+                 struct err *err)
+{
+    AUTO_DIR DIR *dir = list_open(store->dir_fd);
+    const char *name;
+
+    if (dir == NULL)
+        return err_set_errno(err, "list %s", store->request.path);
+    while ((name = list_next(dir)) != NULL) {
+        struct store_stray stray = {.name = name, .is_partial = is_partial_name(name)};
+        struct digest receipt;
+        int code;
+
+        if (strcmp(name, STORE_MARKER) == 0 || strcmp(name, STORE_LOCK) == 0 || strcmp(name, MARKER_FRESH) == 0 ||
+            name_take(name, STORE_PACK_SUFFIX, &receipt) || name_take(name, STORE_LOCAL_SUFFIX, &receipt))
+            continue;
+        stray.is_left = stray.is_partial && is_left(store->dir_fd, name);
+        code = tell(context, &stray, err);
+        if (code < 0)
+            return code;
+    }
+    return errno == 0 ? 0 : err_set_errno(err, "list %s", store->request.path);
+}
+
+/* ---- the marker and the lock ---- */
+
+/* Looks at the marker. *out_is_there: there is one, and it is of this version. */
+static int marker_read(const struct store *store, bool *out_is_there, struct err *err)
+{
+    AUTO_BYTES struct bytes text = {0};
+    struct stat stat;
+
+    *out_is_there = false;
+    if (fstatat(store->dir_fd, STORE_MARKER, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : err_set_errno(err, "%s/%s", store->request.path, STORE_MARKER);
+    if (file_read_path(store->dir_fd, STORE_MARKER, 1, 256, &text, err) < 0)
+        return err_wrap(err, "%s", store->request.path);
+    if (text.size_bytes != strlen(MARKER_TEXT) || memcmp(text.data, MARKER_TEXT, text.size_bytes) != 0)
+        return err_set(err, ERR_USAGE,
+                       "%s: its file %s does not say `exhibit store 1`: a store of another version, or none",
+                       store->request.path, STORE_MARKER);
+    *out_is_there = true;
+    return 0;
+}
+
+/* Whether nothing is in the folder, but what making a store may have left. */
+static int is_empty(const struct store *store, bool *out, struct err *err)
+{
+    AUTO_DIR DIR *dir = list_open(store->dir_fd);
+    const char *name;
+
+    if (dir == NULL)
+        return err_set_errno(err, "list %s", store->request.path);
+    while ((name = list_next(dir)) != NULL && strcmp(name, MARKER_FRESH) == 0)
+        ;
+    if (name == NULL && errno != 0)
+        return err_set_errno(err, "list %s", store->request.path);
+    *out = name == NULL;
+    return 0;
+}
+
+/* Makes the folder a store. Of several that do so at once each finds it made. */
+static int marker_make(const struct store *store, struct err *err)
+{
+    AUTO_FD int fd = openat(store->dir_fd, MARKER_FRESH, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    bool is_there = false;
+
+    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+        return err_set_errno(err, "%s: make it a store", store->request.path);
+    if (marker_read(store, &is_there, err) < 0)
+        return err->code;
+    if (is_there) { /* another one was quicker, and this is a second file, or its own by another name */
+        (void)unlinkat(store->dir_fd, MARKER_FRESH, 0);
+        return 0;
+    }
+    if (ftruncate(fd, 0) < 0)
+        return err_set_errno(err, "%s: make it a store", store->request.path);
+    if (file_write_all(fd, MARKER_TEXT, strlen(MARKER_TEXT), err) < 0)
+        return err_wrap(err, "%s: make it a store", store->request.path);
+    if (fsync(fd) < 0 || renameat(store->dir_fd, MARKER_FRESH, store->dir_fd, STORE_MARKER) < 0 ||
+        fsync(store->dir_fd) < 0)
+        return err_set_errno(err, "%s: make it a store", store->request.path);
+    return 0;
+}
+
+/* Makes sure that the folder is a store. */
+static int marker_check(const struct store *store, struct err *err)
+{
+    bool is_there = false, empty = false;
+
+    if (marker_read(store, &is_there, err) < 0)
+        return err->code;
+    if (is_there)
+        return 0;
+    if (is_empty(store, &empty, err) < 0)
+        return err->code;
+    if (!store->request.make)
+        return err_set(err, ERR_USAGE, "%s is no store; exhibit-record run PLAN --store makes one",
+                       store->request.path);
+    if (!empty) {
+        if (marker_read(store, &is_there, err) < 0) /* it may have been made meanwhile */
+            return err->code;
+        return is_there ? 0
+                        : err_set(err, ERR_USAGE,
+                                  "%s is no store and not empty: name an empty folder, or one that is not there yet",
+                                  store->request.path);
+    }
+    return marker_make(store, err);
+}
+
+static int folder_open(struct store *store, struct err *err)
+{
+    const char *path = store->request.path;
+
+    if (*path == 0)
+        return err_set(err, ERR_USAGE, "--store takes the name of a folder");
+    if (store->request.make && mkdir(path, 0777) < 0 && errno != EEXIST)
+        return err_set(err, ERR_USAGE, "%s: cannot be made (%s); the folder above it has to be there", path,
+                       strerror(errno));
+    store->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return store->dir_fd < 0 ? err_set(err, ERR_USAGE, "%s: cannot be opened (%s)", path, strerror(errno)) : 0;
+}
+
+/* Takes the lock. Where another holds it, says so and waits. */
+static int lock_take(struct store *store, struct err *err)
+{
+    int how = store->request.lock == STORE_EXCLUSIVE ? LOCK_EX : LOCK_SH;
+    const char *path = store->request.path;
+
+    store->lock_fd = openat(store->dir_fd, STORE_LOCK, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (store->lock_fd < 0)
+        return err_set_errno(err, "%s/%s", path, STORE_LOCK);
+    if (flock(store->lock_fd, how | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        store_note(store, "%s: waiting for %s", path,
+                   how == LOCK_EX ? "those who record into it or read it" : "prune, which is at work there");
+    while (flock(store->lock_fd, how) < 0)
+        if (errno != EINTR)
+            return err_set_errno(err, "lock %s/%s", path, STORE_LOCK);
+    return 0;
+}
+
+int store_open(const struct store_request *request, struct store **out, struct err *err)
+{
+    AUTO_STORE struct store *store = calloc(1, sizeof *store);
+
+    assert(request->lock == STORE_SHARED || request->lock == STORE_EXCLUSIVE);
+    if (store == NULL)
+        return err_set_errno(err, "memory for a store");
+    store->request = *request;
+    store->dir_fd = store->lock_fd = -1;
+    if (folder_open(store, err) < 0 || marker_check(store, err) < 0 || lock_take(store, err) < 0 ||
+        packs_list(store, err) < 0)
+        return err->code;
+    *out = take_ptr(&store);
+    return 0;
+}

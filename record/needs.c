@@ -1,0 +1,210 @@
+/*
+ * One way through the event log: the plan says which inputs are retained, the first freezes what is in them. A list is
+ * taken entry by entry, so that memory grows with the digests alone.
+ */
+#include "record/needs.h"
+
+#include "base/cleanup.h"
+#include "base/cursor.h"
+#include "formats/plan.h"
+#include "formats/stream.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NEEDS_MAX_BYTES ((size_t)LIMIT_OBJECTS * DIGEST_BYTES)
+
+enum { LIST_ENTRY_TAG = 1 << 3 | 2 }; /* FreezeList.entries, delimited by length */
+
+struct reading {
+    struct pack *pack;
+    struct plan plan;
+    bool has_plan;
+    struct needs needs;
+};
+
+void needs_done(struct needs *needs)
+{
+    bytes_done(&needs->digests);
+    *needs = (struct needs){0};
+}
+
+static int digest_order(const void *a, const void *b)
+{
+    return memcmp(a, b, DIGEST_BYTES);
+}
+
+/* Puts the digests in order, each once. */
+static void settle(struct needs *needs)
+{
+    uint8_t *digests = needs->digests.data;
+    size_t kept_bytes = 0;
+
+    if (needs->digests.size_bytes == 0)
+        return;
+    qsort(digests, needs->digests.size_bytes / DIGEST_BYTES, DIGEST_BYTES, digest_order);
+    for (size_t at = 0; at < needs->digests.size_bytes; at += DIGEST_BYTES) {
+        if (kept_bytes > 0 && memcmp(digests + kept_bytes - DIGEST_BYTES, digests + at, DIGEST_BYTES) == 0)
+            continue;
+        memmove(digests + kept_bytes, digests + at, DIGEST_BYTES);
+        kept_bytes += DIGEST_BYTES;
+    }
+    needs->digests.size_bytes = needs->settled_bytes = kept_bytes;
+}
+
+/* Adds one. What is there twice goes before there is twice as much as may be. */
+static int note(struct needs *needs, const ProtobufCBinaryData *digest, struct err *err)
+{
+    assert(digest->len == DIGEST_BYTES);
+    if (needs->digests.size_bytes >= 2 * needs->settled_bytes + NEEDS_MAX_BYTES / 64)
+        settle(needs);
+    if (needs->settled_bytes >= NEEDS_MAX_BYTES)
+        return err_set(err, ERR_LIMIT, "FORMAT 1.9: the receipt names more than %u inputs", LIMIT_OBJECTS);
+    return bytes_add(&needs->digests, digest->data, DIGEST_BYTES, 3 * NEEDS_MAX_BYTES, err);
+}
+
+/* FORMAT 7.8. The workspace is retained always. */
+static bool input_is_kept(const struct reading *reading, const char *input)
+{
+    if (strcmp(input, "workspace") == 0)
+        return true;
+    for (size_t i = 0; reading->has_plan && i < reading->plan.input_count; i++)
+        if (reading->plan.inputs[i].retain && strcmp(reading->plan.inputs[i].name, input) == 0)
+            return true;
+    return false;
+}
+
+/* Takes one entry of a list: a packed FreezeEntry. */
+static int entry_take(struct reading *reading, const struct cursor *packed, struct err *err)
+{
+    ProtobufCMessage *message = NULL;
+    const Exhibit__FreezeEntry *entry;
+    int code = message_unpack(&exhibit__freeze_entry__descriptor, packed->at, packed->left_bytes, &message, err);
+
+    if (code < 0)
+        return code;
+    entry = (const Exhibit__FreezeEntry *)message;
+    if (S_ISREG(entry->mode) && entry->sha256.len > 0)
+        code = note(&reading->needs, &entry->sha256, err);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return code;
+}
+
+static int list_take(struct reading *reading, const struct digest *digest, struct err *err)
+{
+    AUTO_BYTES struct bytes list = {0};
+    struct cursor from;
+
+    if (pack_read(reading->pack, PACK_OBSERVATION, digest, LIMIT_FREEZE_BYTES, &list, err) < 0)
+        return err->code;
+    from = (struct cursor){list.data, list.size_bytes};
+    while (from.left_bytes > 0) {
+        uint64_t tag, size_bytes;
+        struct cursor packed;
+
+        if (!cursor_take_varint(&from, &tag) || tag != LIST_ENTRY_TAG || !cursor_take_varint(&from, &size_bytes) ||
+            size_bytes > from.left_bytes || !cursor_take_bytes(&from, (size_t)size_bytes, &packed))
+            return err_set(err, ERR_FORMAT, "FORMAT 7.5: not a FreezeList");
+        if (entry_take(reading, &packed, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+static int start_take(struct reading *reading, const Exhibit__RecordingStart *start, struct err *err)
+{
+    AUTO_BYTES struct bytes source = {0};
+    struct digest digest;
+
+    if (reading->has_plan || !digest_from(start->plan_sha256.data, start->plan_sha256.len, &digest) ||
+        (!reading->needs.promises && !pack_find(reading->pack, PACK_OBSERVATION, &digest, NULL)))
+        return 0;
+    reading->has_plan = true;
+    if (pack_read(reading->pack, PACK_OBSERVATION, &digest, LIMIT_YAML_BYTES, &source, err) < 0 ||
+        plan_parse_recorded(source.data, source.size_bytes, &reading->plan, err) < 0) {
+        if (err->code == ERR_USAGE) /* nobody who reads it can mend it */
+            err->code = ERR_FORMAT;
+        return err_wrap(err, "the plan");
+    }
+    return 0;
+}
+
+static int event_take(void *context, const Exhibit__Event *event, struct err *err)
+{
+    struct reading *reading = context;
+    const Exhibit__Freeze *freeze;
+    struct digest digest;
+    int code = 0;
+
+    if (event->what_case == EXHIBIT__EVENT__WHAT_RECORDING_START)
+        return start_take(reading, event->recording_start, err);
+    if (event->what_case != EXHIBIT__EVENT__WHAT_FREEZE)
+        return 0;
+    freeze = event->freeze;
+    if (freeze->moment != EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE || !input_is_kept(reading, freeze->input) ||
+        !digest_from(freeze->list_sha256.data, freeze->list_sha256.len, &digest))
+        return 0;
+    if (!reading->needs.promises && !pack_find(reading->pack, PACK_OBSERVATION, &digest, NULL))
+        return 0; /* it was cut off, too */
+    code = list_take(reading, &digest, err);
+    return code < 0 ? err_wrap(err, "event %" PRIu64 ", the list of %s", event->seq, freeze->input) : 0;
+}
+
+static int receipt_take(struct reading *reading, const Exhibit__Receipt *receipt, struct err *err)
+{
+    struct digest claim, loose;
+
+    reading->needs.promises = !receipt->partial || pack_claim(reading->pack, &claim);
+    for (size_t i = 0; i < receipt->n_loose_sha256; i++)
+        if (digest_from(receipt->loose_sha256[i].data, receipt->loose_sha256[i].len, &loose) &&
+            pack_find(reading->pack, PACK_INPUT, &loose, NULL) &&
+            note(&reading->needs, &receipt->loose_sha256[i], err) < 0)
+            return err->code;
+    if (events_read(reading->pack, receipt->events, event_take, reading, err) < 0)
+        return err_wrap(err, "the event log");
+    settle(&reading->needs);
+    return 0;
+}
+
+int needs_read(struct pack *pack, struct needs *out, struct err *err)
+{
+    struct reading reading = {.pack = pack};
+    Exhibit__Receipt *receipt = NULL;
+    int code = receipt_read(pack, &receipt, err);
+
+    if (code == 0)
+        code = receipt_take(&reading, receipt, err);
+    if (receipt != NULL)
+        exhibit__receipt__free_unpacked(receipt, NULL);
+    plan_done(&reading.plan);
+    if (code < 0) {
+        needs_done(&reading.needs);
+        return code;
+    }
+    needs_done(out);
+    *out = reading.needs;
+    return 0;
+}
+
+size_t needs_count(const struct needs *needs)
+{
+    return needs->digests.size_bytes / DIGEST_BYTES;
+}
+
+struct digest needs_at(const struct needs *needs, size_t number)
+{
+    struct digest digest;
+
+    assert(number < needs_count(needs));
+    memcpy(digest.bytes, needs->digests.data + number * DIGEST_BYTES, DIGEST_BYTES);
+    return digest;
+}
+
+bool needs_have(const struct needs *needs, const struct digest *digest)
+{
+    return needs->digests.size_bytes > 0 &&
+           bsearch(digest->bytes, needs->digests.data, needs_count(needs), DIGEST_BYTES, digest_order) != NULL;
+}

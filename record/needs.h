@@ -1,0 +1,38 @@
+/*
+ * What a receipt needs of the inputs: the digests of the retained ones, as the freeze lists of its event log name them
+ * (FORMAT 7.8, 8.3). Data alone: what is there, and where, is not known here.
+ */
+#pragma once
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "formats/digest.h"
+#include "formats/pack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero is the empty one. */
+struct needs {
+    struct bytes digests; /* DIGEST_BYTES each, ascending, each once */
+    size_t settled_bytes; /* so many of them are in order */
+    bool promises; /* all have to be somewhere. Not of what was salvaged: it names what may never have been kept */
+};
+
+/* Releases what is owned. Harmless on the empty one. */
+void needs_done(struct needs *needs);
+
+/*
+ * Reads what the receipt of `pack` needs, replacing what was in *out. Reads observations alone; of the
+ * inputs' index, where the pack was opened with it, whether loose objects are in it. At most LIMIT_OBJECTS
+ * digests. ERR_FORMAT, ERR_MISMATCH: receipt, log, plan or a list is malformed or damaged. ERR_LIMIT. ERR_SYSTEM.
+ * *out is unchanged then.
+ */
+int needs_read(struct pack *pack, struct needs *out, struct err *err);
+
+/* How many digests there are, and one of them by number. */
+size_t needs_count(const struct needs *needs);
+struct digest needs_at(const struct needs *needs, size_t number);
+
+/* Whether a digest is among them. */
+bool needs_have(const struct needs *needs, const struct digest *digest);

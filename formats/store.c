@@ -1,11 +1,11 @@
 /*
- * The folder of a store: its marker, its lock and the names in it.
+ * An open store: its lock and the names in it.
  */
 #include "formats/store.h"
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "formats/store_folder.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,9 +16,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-
-#define MARKER_TEXT "exhibit store 1\n"
-#define MARKER_FRESH "." STORE_MARKER ".partial" /* only one: whoever makes a store has it locked */
 
 /* A file in the store is opened without following a link and without waiting for a FIFO's other end. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -105,29 +102,6 @@ static bool name_take(const char *name, const char *suffix, struct digest *out)
     return hex_decode(digits, out->bytes, DIGEST_BYTES);
 }
 
-/* Opens the folder anew to list it: the position of a descriptor is shared with its duplicates. */
-static DIR *list_open(int dir_fd)
-{
-    AUTO_FD int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-    if (dir != NULL)
-        (void)take_fd(&fd);
-    return dir;
-}
-
-/* The next name but "." and "..". NULL: the end, or an error (errno is not 0 then). */
-static const char *list_next(DIR *dir)
-{
-    const struct dirent *entry;
-
-    do {
-        errno = 0;
-        entry = readdir(dir);
-    } while (entry != NULL && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
-    return entry == NULL ? NULL : entry->d_name;
-}
-
 static int digest_order(const void *a, const void *b)
 {
     return memcmp(a, b, DIGEST_BYTES);
@@ -136,12 +110,12 @@ static int digest_order(const void *a, const void *b)
 /* Lists the packs. What only looks like one is noted. */
 static int packs_list(struct store *store, struct err *err)
 {
-    AUTO_DIR DIR *dir = list_open(store->dir_fd);
+    AUTO_DIR DIR *dir = store_list_open(store->dir_fd);
     const char *name;
 
     if (dir == NULL)
         return err_set_errno(err, "list %s", store->request.path);
-    while ((name = list_next(dir)) != NULL) {
+    while ((name = store_list_next(dir)) != NULL) {
         size_t size_bytes = strlen(name), suffix_bytes = strlen(STORE_PACK_SUFFIX);
         struct digest receipt;
 
@@ -285,17 +259,17 @@ int store_strays(const struct store *store,
                  int (*tell)(void *context, const struct store_stray *stray, struct err *err), void *context,
                  struct err *err)
 {
-    AUTO_DIR DIR *dir = list_open(store->dir_fd);
+    AUTO_DIR DIR *dir = store_list_open(store->dir_fd);
     const char *name;
 
     if (dir == NULL)
         return err_set_errno(err, "list %s", store->request.path);
-    while ((name = list_next(dir)) != NULL) {
+    while ((name = store_list_next(dir)) != NULL) {
         struct store_stray stray = {.name = name, .is_partial = is_partial_name(name)};
         struct digest receipt;
         int code;
 
-        if (strcmp(name, STORE_MARKER) == 0 || strcmp(name, STORE_LOCK) == 0 || strcmp(name, MARKER_FRESH) == 0 ||
+        if (strcmp(name, STORE_MARKER) == 0 || strcmp(name, STORE_LOCK) == 0 || strcmp(name, STORE_MARKER_FRESH) == 0 ||
             name_take(name, STORE_PACK_SUFFIX, &receipt) || name_take(name, STORE_LOCAL_SUFFIX, &receipt))
             continue;
         stray.is_left = stray.is_partial && is_left(store->dir_fd, name);
@@ -304,105 +278,6 @@ int store_strays(const struct store *store,
             return code;
     }
     return errno == 0 ? 0 : err_set_errno(err, "list %s", store->request.path);
-}
-
-/* ---- the marker and the lock ---- */
-
-/* Looks at the marker. *out_is_there: there is one, and it is of this version. */
-static int marker_read(const struct store *store, bool *out_is_there, struct err *err)
-{
-    AUTO_BYTES struct bytes text = {0};
-    struct stat stat;
-
-    *out_is_there = false;
-    if (fstatat(store->dir_fd, STORE_MARKER, &stat, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : err_set_errno(err, "%s/%s", store->request.path, STORE_MARKER);
-    if (file_read_path(store->dir_fd, STORE_MARKER, 1, 256, &text, err) < 0)
-        return err_wrap(err, "%s", store->request.path);
-    if (text.size_bytes != strlen(MARKER_TEXT) || memcmp(text.data, MARKER_TEXT, text.size_bytes) != 0)
-        return err_set(err, ERR_USAGE,
-                       "%s: its file %s does not say `exhibit store 1`: a store of another version, or none",
-                       store->request.path, STORE_MARKER);
-    *out_is_there = true;
-    return 0;
-}
-
-/* Whether nothing is in the folder, but what making a store may have left. */
-static int is_empty(const struct store *store, bool *out, struct err *err)
-{
-    AUTO_DIR DIR *dir = list_open(store->dir_fd);
-    const char *name;
-
-    if (dir == NULL)
-        return err_set_errno(err, "list %s", store->request.path);
-    while ((name = list_next(dir)) != NULL && strcmp(name, MARKER_FRESH) == 0)
-        ;
-    if (name == NULL && errno != 0)
-        return err_set_errno(err, "list %s", store->request.path);
-    *out = name == NULL;
-    return 0;
-}
-
-/* Makes the folder a store. Of several that do so at once each finds it made. */
-static int marker_make(const struct store *store, struct err *err)
-{
-    AUTO_FD int fd = openat(store->dir_fd, MARKER_FRESH, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    bool is_there = false;
-
-    if (fd < 0 || flock(fd, LOCK_EX) < 0)
-        return err_set_errno(err, "%s: make it a store", store->request.path);
-    if (marker_read(store, &is_there, err) < 0)
-        return err->code;
-    if (is_there) { /* another one was quicker, and this is a second file, or its own by another name */
-        (void)unlinkat(store->dir_fd, MARKER_FRESH, 0);
-        return 0;
-    }
-    if (ftruncate(fd, 0) < 0)
-        return err_set_errno(err, "%s: make it a store", store->request.path);
-    if (file_write_all(fd, MARKER_TEXT, strlen(MARKER_TEXT), err) < 0)
-        return err_wrap(err, "%s: make it a store", store->request.path);
-    if (fsync(fd) < 0 || renameat(store->dir_fd, MARKER_FRESH, store->dir_fd, STORE_MARKER) < 0 ||
-        fsync(store->dir_fd) < 0)
-        return err_set_errno(err, "%s: make it a store", store->request.path);
-    return 0;
-}
-
-/* Makes sure that the folder is a store. */
-static int marker_check(const struct store *store, struct err *err)
-{
-    bool is_there = false, empty = false;
-
-    if (marker_read(store, &is_there, err) < 0)
-        return err->code;
-    if (is_there)
-        return 0;
-    if (is_empty(store, &empty, err) < 0)
-        return err->code;
-    if (!store->request.make)
-        return err_set(err, ERR_USAGE, "%s is no store; exhibit-record run PLAN --store makes one",
-                       store->request.path);
-    if (!empty) {
-        if (marker_read(store, &is_there, err) < 0) /* it may have been made meanwhile */
-            return err->code;
-        return is_there ? 0
-                        : err_set(err, ERR_USAGE,
-                                  "%s is no store and not empty: name an empty folder, or one that is not there yet",
-                                  store->request.path);
-    }
-    return marker_make(store, err);
-}
-
-static int folder_open(struct store *store, struct err *err)
-{
-    const char *path = store->request.path;
-
-    if (*path == 0)
-        return err_set(err, ERR_USAGE, "--store takes the name of a folder");
-    if (store->request.make && mkdir(path, 0777) < 0 && errno != EEXIST)
-        return err_set(err, ERR_USAGE, "%s: cannot be made (%s); the folder above it has to be there", path,
-                       strerror(errno));
-    store->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return store->dir_fd < 0 ? err_set(err, ERR_USAGE, "%s: cannot be opened (%s)", path, strerror(errno)) : 0;
 }
 
 /* Takes the lock. Where another holds it, says so and waits. */
@@ -434,7 +309,7 @@ int store_open(const struct store_request *request, struct store **out, struct e
         return err_set_errno(err, "memory for a store");
     store->request = *request;
     store->dir_fd = store->lock_fd = -1;
-    if (folder_open(store, err) < 0 || marker_check(store, err) < 0 || lock_take(store, err) < 0 ||
+    if (store_folder_open(request->path, request->make, &store->dir_fd, err) < 0 || lock_take(store, err) < 0 ||
         packs_list(store, err) < 0)
         return err->code;
     *out = take_ptr(&store);

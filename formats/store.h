@@ -47,6 +47,12 @@ struct store;
  */
 int store_open(const struct store_request *request, struct store **out, struct err *err);
 
+/*
+ * Whether a folder is a store or may become one: it is empty or missing. Changes nothing and waits for nothing. Errors
+ * as store_open.
+ */
+int store_may_be(const char *path, struct err *err);
+
 /* Gives the lock back and releases everything; NULL is harmless. */
 void store_close(struct store *store);
 

@@ -87,6 +87,24 @@ size_t store_inputs_find(struct store_inputs *inputs, const struct digest *diges
     return finding.count;
 }
 
+static bool first_found(void *context, const struct store_listed *listed)
+{
+    *(struct store_listed *)context = *listed;
+    return true;
+}
+
+bool store_inputs_listed(struct store_inputs *inputs, const struct digest *digest, uint32_t *out_pack,
+                         uint64_t *out_size_bytes)
+{
+    struct store_listed listed;
+
+    if (!store_table_visit(&inputs->table, digest, inputs->search_rest, first_found, &listed))
+        return false;
+    *out_pack = listed.pack;
+    *out_size_bytes = listed.object.size_bytes;
+    return true;
+}
+
 /* An object that is looked for. */
 struct holding {
     struct store_inputs *inputs;
@@ -128,7 +146,8 @@ static bool listed_holds(void *context, const struct store_listed *listed)
     unsigned seen = seen_get(inputs, listed->number);
     struct err fault;
 
-    if (listed->object.size_bytes != holding->size_bytes || seen == SEEN_WRONG)
+    if ((holding->size_bytes != STORE_ANY_SIZE && listed->object.size_bytes != holding->size_bytes) ||
+        seen == SEEN_WRONG)
         return false;
     if (source->is_trusted || seen == SEEN_RIGHT)
         return true;

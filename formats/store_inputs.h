@@ -30,6 +30,13 @@ uint32_t store_inputs_left_out(const struct store_inputs *inputs);
  */
 size_t store_inputs_find(struct store_inputs *inputs, const struct digest *digest, uint32_t *out, size_t most);
 
+/* The first of these packs, and the size that it lists. False: none; out unset. */
+bool store_inputs_listed(struct store_inputs *inputs, const struct digest *digest, uint32_t *out_pack,
+                         uint64_t *out_size_bytes);
+
+/* Any size, for store_inputs_holds. */
+#define STORE_ANY_SIZE UINT64_MAX
+
 /*
  * Whether a pack holds the content of this digest and size: it was read, and digested, in this call or an earlier one.
  * What is listed and damaged, or cannot be read, is noted once for each pack. Takes no longer than reading the blocks

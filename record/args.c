@@ -5,35 +5,83 @@
 
 const char args_help[] =
     "usage: exhibit-record run PLAN -o BUNDLE [--oracle FILE] [--work DIR] [--require go] [--snapshots]\n"
+    "       exhibit-record run PLAN --store DIR [the same]\n"
     "       exhibit-record check PLAN [--oracle FILE] [--work DIR]\n"
     "       exhibit-record salvage FILE -o BUNDLE\n"
+    "       exhibit-record list --store DIR [--json]\n"
+    "       exhibit-record check --store DIR\n"
     "\n"
     "run      runs the plan's commands and a hostile probe, each without and with the sandbox that the plan names,\n"
-    "         writes everything that is observed into BUNDLE, and judges it.\n"
+    "         writes everything that is observed into BUNDLE, or a pack of the store DIR, and judges it.\n"
     "check    tries launcher, probe and cases once each and records nothing. Of what breaks it says what it printed,\n"
     "         and (by strace) which paths and calls the sandbox refused, and the grant that would mend it.\n"
     "salvage  makes a BUNDLE of what a recording has left that was killed (.NAME.partial-...). It is INCOMPLETE.\n"
+    "list     tells what is in a store: a line for each receipt.\n"
+    "check --store  reads every byte of a store: what is damaged, and which receipts it concerns.\n"
     "\n"
     "  -o, --output BUNDLE  where the evidence goes; must not exist yet (usually NAME.exhibit)\n"
+    "      --store DIR      a folder of recordings that share the files they were made from; it is made where it is\n"
+    "                       missing or empty. A second recording adds only what changed (docs/STORE.md)\n"
     "      --oracle FILE    what must be shown, instead of the plan's own oracle\n"
     "      --work DIR       where the copies live while it runs (default: /var/tmp); removed afterwards\n"
     "      --require go     exit 4 unless the decision is GO\n"
     "      --snapshots      watch processes by looking into /proc, not by kernel process events\n"
+    "      --json           print a JSON text in each line\n"
     "      --help           this text\n"
     "      --version        the version\n"
     "\n"
-    "exit: 0 measured to the end (GO or NO-GO), 1 check: something breaks, 2 wrong usage, plan or oracle (nothing was "
-    "started), 3 INCOMPLETE,\n"
-    "      4 --require go and another decision, 5 could not (a system error)\n"
+    "exit: 0 measured to the end (GO or NO-GO), or done, 1 check: something breaks, or is damaged, 2 wrong usage, plan "
+    "or\n"
+    "      oracle (nothing was started), 3 INCOMPLETE, 4 --require go and another decision, 5 could not (a system "
+    "error)\n"
     "Plans are described in docs/PLAN.md, oracles in docs/ORACLE.md, the decision in docs/DECISION.md.\n";
 
-enum { OPTION_ORACLE = 256, OPTION_WORK, OPTION_REQUIRE, OPTION_SNAPSHOTS, OPTION_HELP, OPTION_VERSION };
+enum {
+    OPTION_ORACLE = 256,
+    OPTION_WORK,
+    OPTION_REQUIRE,
+    OPTION_SNAPSHOTS,
+    OPTION_STORE,
+    OPTION_JSON,
+    OPTION_HELP,
+    OPTION_VERSION
+};
 
 static const struct option options[] = {
     {"output", required_argument, NULL, 'o'},           {"oracle", required_argument, NULL, OPTION_ORACLE},
     {"work", required_argument, NULL, OPTION_WORK},     {"require", required_argument, NULL, OPTION_REQUIRE},
-    {"snapshots", no_argument, NULL, OPTION_SNAPSHOTS}, {"help", no_argument, NULL, OPTION_HELP},
+    {"snapshots", no_argument, NULL, OPTION_SNAPSHOTS}, {"store", required_argument, NULL, OPTION_STORE},
+    {"json", no_argument, NULL, OPTION_JSON},           {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},     {NULL, 0, NULL, 0},
+};
+
+/* What options there can be; a command says which of them it has a use for, and which it needs. */
+enum {
+    HAS_OUTPUT = 1,
+    HAS_ORACLE = 2,
+    HAS_WORK = 4,
+    HAS_REQUIRE = 8,
+    HAS_SNAPSHOTS = 16,
+    HAS_STORE = 32,
+    HAS_JSON = 64
+};
+
+static const struct {
+    const char *name;
+    enum args_command command;
+    bool of_store;       /* of two commands of one name: the one for --store */
+    const char *operand; /* what it takes exactly one of; NULL: nothing */
+    unsigned uses, needs;
+    const char *refusal; /* of what it has no use for */
+} commands[] = {
+    {"run", ARGS_RUN, false, "PLAN", HAS_OUTPUT | HAS_STORE | HAS_ORACLE | HAS_WORK | HAS_REQUIRE | HAS_SNAPSHOTS, 0,
+     "run prints its claim as text: leave out --json"},
+    {"check", ARGS_CHECK_STORE, true, NULL, HAS_STORE, HAS_STORE, "check --store takes no other option; see --help"},
+    {"check", ARGS_CHECK, false, "PLAN", HAS_ORACLE | HAS_WORK, 0,
+     "check records nothing: leave out -o, --require and --snapshots"},
+    {"salvage", ARGS_SALVAGE, false, "FILE", HAS_OUTPUT, HAS_OUTPUT,
+     "salvage starts nothing: it takes no option but -o"},
+    {"list", ARGS_LIST, false, NULL, HAS_STORE | HAS_JSON, HAS_STORE, "list takes --store and --json; see --help"},
 };
 
 /* Takes one option in. */
@@ -57,6 +105,12 @@ static int option_take(int option, const char *word, struct args *args, struct e
     case OPTION_SNAPSHOTS:
         args->snapshots = true;
         return 0;
+    case OPTION_STORE:
+        args->store = optarg;
+        return 0;
+    case OPTION_JSON:
+        args->json = true;
+        return 0;
     case OPTION_HELP:
         args->help = true;
         return 0;
@@ -70,26 +124,40 @@ static int option_take(int option, const char *word, struct args *args, struct e
     }
 }
 
-/* Takes the command and its one argument, and refuses options that it has no use for. */
+/* The options that were given. */
+static unsigned given_of(const struct args *args)
+{
+    return (args->output != NULL ? HAS_OUTPUT : 0u) | (args->oracle != NULL ? HAS_ORACLE : 0u) |
+           (args->work != NULL ? HAS_WORK : 0u) | (args->require_go ? HAS_REQUIRE : 0u) |
+           (args->snapshots ? HAS_SNAPSHOTS : 0u) | (args->store != NULL ? HAS_STORE : 0u) |
+           (args->json ? HAS_JSON : 0u);
+}
+
+/* Takes the command and what it is about, and refuses options that it has no use for. */
 static int command_take(int count, char **words, struct args *args, struct err *err)
 {
-    static const char *const names[] = {[ARGS_RUN] = "run", [ARGS_CHECK] = "check", [ARGS_SALVAGE] = "salvage"};
-    unsigned command = ARGS_RUN;
+    size_t number = 0, command_count = sizeof commands / sizeof *commands;
+    unsigned given = given_of(args);
 
-    while (command <= ARGS_SALVAGE && strcmp(words[0], names[command]) != 0)
-        command++;
-    if (command > ARGS_SALVAGE)
-        return err_set(err, ERR_USAGE, "unknown command %s: the commands are run, check and salvage; see --help",
+    while (number < command_count &&
+           (strcmp(words[0], commands[number].name) != 0 || (commands[number].of_store && args->store == NULL)))
+        number++;
+    if (number == command_count)
+        return err_set(err, ERR_USAGE, "unknown command %s: the commands are run, check, salvage and list; see --help",
                        words[0]);
-    if (count != 2)
-        return err_set(err, ERR_USAGE, "%s takes exactly one %s; see --help", words[0],
-                       command == ARGS_SALVAGE ? "FILE" : "PLAN");
-    args->command = (enum args_command)command;
-    args->operand = words[1];
-    if (command == ARGS_CHECK && (args->output != NULL || args->require_go || args->snapshots))
-        return err_set(err, ERR_USAGE, "check records nothing: leave out -o, --require and --snapshots");
-    if (command == ARGS_SALVAGE && (args->oracle != NULL || args->work != NULL || args->require_go || args->snapshots))
-        return err_set(err, ERR_USAGE, "salvage starts nothing: it takes no option but -o");
+    if (commands[number].operand != NULL && count != 2)
+        return err_set(err, ERR_USAGE, "%s takes exactly one %s; see --help", words[0], commands[number].operand);
+    if (commands[number].operand == NULL && count != 1)
+        return err_set(err, ERR_USAGE, "%s%s takes nothing but options; see --help", words[0],
+                       commands[number].of_store ? " --store" : "");
+    if ((given & ~commands[number].uses) != 0)
+        return err_set(err, ERR_USAGE, "%s", commands[number].refusal);
+    if ((commands[number].needs & ~given & HAS_STORE) != 0)
+        return err_set(err, ERR_USAGE, "of which store? Add --store DIR; see --help");
+    if ((commands[number].needs & ~given & HAS_OUTPUT) != 0)
+        return err_set(err, ERR_USAGE, "where should the evidence go? Add -o BUNDLE");
+    args->command = commands[number].command;
+    args->operand = count == 2 ? words[1] : NULL;
     return 0;
 }
 
@@ -107,8 +175,10 @@ int args_parse(int argc, char **argv, struct args *out, struct err *err)
             return err_set(err, ERR_USAGE, "nothing to do; see --help");
         if (command_take(argc - optind, argv + optind, &args, err) < 0)
             return err->code;
-        if (args.command != ARGS_CHECK && args.output == NULL)
-            return err_set(err, ERR_USAGE, "where should the evidence go? Add -o BUNDLE");
+        if (args.command == ARGS_RUN && (args.output == NULL) == (args.store == NULL))
+            return err_set(err, ERR_USAGE, "%s? Add -o BUNDLE or --store DIR, %s",
+                           args.output == NULL ? "where should the evidence go" : "to both a bundle and a store",
+                           args.output == NULL ? "see --help" : "not both; see --help");
     }
     *out = args;
     return 0;

@@ -6,6 +6,8 @@
 #include "record/recording.h"
 #include "record/salvage.h"
 #include "record/stale.h"
+#include "record/store_check.h"
+#include "record/store_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,16 +167,18 @@ static int record(const struct args *args, Exhibit__Claim **out, bool *out_inter
 
     if (code == 0)
         stale_clean(args->work, note);
-    if (code == 0)
-        stale_partials_tell(args->output, note);
+    if (code == 0 && args->output != NULL)
+        stale_partials_tell(args->output, note); /* of a store: output_open */
     if (code == 0)
         code = recording_make(&(struct recording_request){.plan = &task.plan,
                                                           .oracle = &task.oracle,
                                                           .output = args->output,
+                                                          .store = args->store,
                                                           .work_parent = args->work,
                                                           .program_dir = task.program_dir,
                                                           .snapshots_only = args->snapshots,
-                                                          .progress = terminal ? progress_print : NULL},
+                                                          .progress = terminal ? progress_print : NULL,
+                                                          .note = note},
                               out, out_interrupted, err);
     if (terminal)
         (void)fprintf(stderr, "\r\033[K");
@@ -206,6 +210,78 @@ static int salvage(const struct args *args)
     return fflush(stdout) == 0 ? STATUS_INCOMPLETE : STATUS_SYSTEM;
 }
 
+static void store_noted(void *context, const char *text)
+{
+    (void)context;
+    note(text);
+}
+
+/* The body of store_command. Gives the exit status where the code is 0. */
+static int store_tell(const struct args *args, const struct store *store, int *out_status, struct err *err)
+{
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    struct store_check_report report;
+    uint32_t unread;
+    int code;
+
+    if (args->command == ARGS_LIST) {
+        code = store_list(store, args->json, stdout, &unread, err);
+        *out_status = code == 0 && unread > 0 ? STATUS_BREAKS : STATUS_DONE;
+        return code;
+    }
+    code = store_check(store, terminal ? progress_print : NULL, stdout, &report, err);
+    if (terminal)
+        (void)fprintf(stderr, "\r\033[K");
+    if (code < 0)
+        return code;
+    (void)printf("%" PRIu32 " packs, %" PRIu64 " bytes checked: ", report.pack_count, report.checked_bytes);
+    if (report.damaged_count + report.unread_count + report.concerned_count == 0)
+        (void)printf("whole\n");
+    else
+        (void)printf("%" PRIu32 " damaged, %" PRIu32 " could not be read, %" PRIu32 " receipts concerned\n",
+                     report.damaged_count, report.unread_count, report.concerned_count);
+    *out_status = report.unread_count > 0                             ? STATUS_SYSTEM
+                  : report.damaged_count + report.concerned_count > 0 ? STATUS_BREAKS
+                                                                      : STATUS_DONE;
+    return 0;
+}
+
+/* The commands that look into a store. Returns the exit status. */
+static int store_command(const struct args *args)
+{
+    struct store *store = NULL;
+    struct err err = {0};
+    int status = STATUS_SYSTEM;
+    int code = store_open(&(struct store_request){.path = args->store, .lock = STORE_SHARED, .note = store_noted},
+                          &store, &err);
+
+    if (code == 0)
+        code = store_tell(args, store, &status, &err);
+    store_close(store);
+    if (code == 0 && fflush(stdout) != 0)
+        code = err_set_errno(&err, "standard output");
+    if (code == 0)
+        return status;
+    complain(&err);
+    return code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;
+}
+
+/* A claim, and where its receipt is kept. */
+static void claim_tell(const struct args *args, const Exhibit__Claim *claim, bool interrupted)
+{
+    char receipt[2 * DIGEST_BYTES + 1] = "";
+
+    if (claim->receipt_sha256.len == DIGEST_BYTES)
+        hex_encode(claim->receipt_sha256.data, DIGEST_BYTES, receipt);
+    if (interrupted && args->store == NULL)
+        (void)fprintf(stderr, "exhibit-record: interrupted; %s says partial\n", args->output);
+    else if (interrupted)
+        (void)fprintf(stderr, "exhibit-record: interrupted; receipt %s in %s says partial\n", receipt, args->store);
+    if (args->store != NULL)
+        (void)printf("receipt %s in the store %s\n\n", receipt, args->store);
+    claim_print(claim, stdout);
+}
+
 int main(int argc, char **argv)
 {
     struct args args;
@@ -227,13 +303,13 @@ int main(int argc, char **argv)
         return check(&args, &err);
     if (args.command == ARGS_SALVAGE)
         return salvage(&args);
+    if (args.command == ARGS_LIST || args.command == ARGS_CHECK_STORE)
+        return store_command(&args);
     if (record(&args, &claim, &interrupted, &err) < 0) {
         complain(&err);
         return err.code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;
     }
-    if (interrupted)
-        (void)fprintf(stderr, "exhibit-record: interrupted; %s says partial\n", args.output);
-    claim_print(claim, stdout);
+    claim_tell(&args, claim, interrupted);
     status = status_of(&args, claim);
     exhibit__claim__free_unpacked(claim, NULL);
     if (fflush(stdout) != 0) {

@@ -7,6 +7,7 @@
 #include "record/cgroup.h"
 #include "record/layout.h"
 #include "record/orphans.h"
+#include "record/output.h"
 #include "record/preflight.h"
 #include "record/spawn.h"
 #include "record/stale.h"
@@ -14,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,34 +33,11 @@ struct recording {
     struct judge *judge;
     struct pack_writer *pack;
     struct loop_source signals;
-    int dir_fd;   /* of the output */
+    struct output output;
     int owner_fd; /* the lock on the work folder */
-    char name[NAME_MAX + 1];
 };
 
 /* ---- before anything is started ---- */
-
-static int output_check(struct recording *recording, struct err *err)
-{
-    const char *output = recording->request->output;
-    AUTO_FREE char *copy_dir = strdup(output);
-    AUTO_FREE char *copy_base = strdup(output);
-    const char *base;
-
-    if (copy_dir == NULL || copy_base == NULL)
-        return err_set_errno(err, "memory for the output's name");
-    base = basename(copy_base);
-    if (*output == 0 || output[strlen(output) - 1] == '/' || strlen(base) > NAME_MAX - 32)
-        return err_set(err, ERR_USAGE, "-o %s: not a file name that can be used; name the file itself", output);
-    recording->dir_fd = open(dirname(copy_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (recording->dir_fd < 0)
-        return err_set(err, ERR_USAGE, "-o %s: its folder cannot be opened (%s); make it first", output,
-                       strerror(errno));
-    (void)snprintf(recording->name, sizeof recording->name, "%s", base);
-    if (faccessat(recording->dir_fd, base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return err_set(err, ERR_USAGE, "-o %s: exists already; choose another name or remove it", output);
-    return 0;
-}
 
 static int policy_read(struct recording *recording, struct err *err)
 {
@@ -158,11 +135,11 @@ static int parts_open(struct recording *recording, struct err *err)
     recording->judge = judge_new(request->oracle);
     if (session->loop == NULL || recording->judge == NULL)
         return err_set_errno(err, "start");
-    if (spawn_limits_raise(err) < 0 ||
+    if (spawn_limits_raise(err) < 0 || output_open(&recording->output, err) < 0 ||
         layout_make(session, request->work_parent, request->program_dir, policy, err) < 0 ||
         signals_open(recording, err) < 0 || groups_try(session, err) < 0 ||
         stale_mark(session->work, session->group_prefix, &recording->owner_fd, err) < 0 ||
-        pack_writer_new(recording->dir_fd, recording->name, &recording->pack, err) < 0)
+        output_start(&recording->output, &recording->pack, err) < 0)
         return err->code;
     session->journal = journal_new(recording->pack, recording->judge);
     if (session->journal == NULL)
@@ -236,7 +213,8 @@ static int seal(struct recording *recording, Exhibit__Claim **out, struct err *e
     receipt.partial = recording->session.interrupted;
     if (message_put(pack, &receipt.base, LIMIT_RECEIPT_BYTES, &receipt_digest, err) < 0 ||
         judge_finish(recording->judge, &receipt_digest, out, err) < 0 ||
-        message_put(pack, &(*out)->base, LIMIT_CLAIM_BYTES, &claim_digest, err) < 0)
+        message_put(pack, &(*out)->base, LIMIT_CLAIM_BYTES, &claim_digest, err) < 0 ||
+        output_name(&recording->output, pack, &receipt_digest, err) < 0)
         return err->code;
     recording->pack = NULL; /* freed by finishing, also on failure */
     return pack_writer_finish(pack, &receipt_digest, &claim_digest, err);
@@ -263,8 +241,7 @@ static int release(struct recording *recording, struct err *err, int code)
         (void)close(recording->signals.fd);
     loop_free(session->loop);
     bytes_done(&recording->policy);
-    if (recording->dir_fd >= 0)
-        (void)close(recording->dir_fd);
+    output_done(&recording->output);
     removed = layout_remove(session, &removal) == 0;
     if (recording->owner_fd >= 0)
         (void)close(recording->owner_fd);
@@ -289,10 +266,12 @@ int recording_make(const struct recording_request *request, Exhibit__Claim **out
         return err->code;
     }
     recording->request = request;
-    recording->dir_fd = -1;
+    recording->output.dir_fd = -1;
     recording->owner_fd = -1;
     recording->signals.fd = -1;
-    code = output_check(recording, err);
+    code = output_check(
+        &recording->output,
+        &(struct output_request){.file = request->output, .store = request->store, .note = request->note}, err);
     if (code == 0)
         code = preflight_check(request->plan, request->program_dir, request->work_parent, err);
     if (code == 0)

@@ -32,12 +32,16 @@ static int add_path(struct found *found, const char *path, struct err *err)
     return 0;
 }
 
+/* Bundles, and the packs of a store (FORMAT 11.3), which have all that a judge needs. */
 static bool is_bundle_name(const char *name)
 {
-    static const char end[] = ".exhibit";
+    static const char *const ends[] = {".exhibit", ".pack"};
     size_t size_bytes = strlen(name);
 
-    return size_bytes > sizeof end - 1 && strcmp(name + size_bytes - (sizeof end - 1), end) == 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (size_bytes > strlen(ends[i]) && strcmp(name + size_bytes - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
 }
 
 /* Whether what the walk came to is to be opened. */

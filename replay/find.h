@@ -15,7 +15,8 @@ struct found {
 };
 
 /*
- * Finds them: a path that is no folder is meant itself; of a folder, every file beneath it that is called *.exhibit.
+ * Finds them: a path that is no folder is meant itself; of a folder, every file beneath it that is called *.exhibit
+ * or *.pack.
  * Links beneath a folder are not followed. What cannot be looked at is put among the paths: opening it will tell why.
  * ERR_USAGE: there is nothing of that name beneath a folder. ERR_LIMIT: the paths take more than FOUND_MAX_BYTES.
  * ERR_SYSTEM: out of memory. Release *out also after a failure.

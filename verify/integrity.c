@@ -80,19 +80,43 @@ static bool integrity_is_retained(const struct integrity *integrity, const char 
     return false;
 }
 
+/*
+ * Tells in one finding that files of a source are not there. A pack that was taken out of its store is no bundle, and
+ * who has it can do something about it (FORMAT 11.5).
+ */
+static void integrity_refute_files(struct integrity *integrity, const uint8_t *first, uint64_t count)
+{
+    const struct digest receipt = pack_receipt(integrity->pack);
+    char hex[2 * DIGEST_BYTES + 1], name[2 * DIGEST_BYTES + 1];
+
+    hex_encode(first, DIGEST_BYTES, hex);
+    hex_encode(receipt.bytes, DIGEST_BYTES, name);
+    finding_add(integrity->findings,
+                "event %" PRIu64 ": a retained input's file is missing: there is no object %s (%" PRIu64
+                " files in all); a pack of a store has inputs in other packs there, and exhibit-record export %.12s "
+                "--store DIR -o BUNDLE makes a whole one",
+                integrity->seq, hex, count, name);
+}
+
 /* The files of a source's list: kept whole where the plan says so, and then each must be there. */
 static void integrity_mark_files(struct integrity *integrity, const Exhibit__FreezeList *list, const char *input)
 {
     bool retained = integrity_is_retained(integrity, input);
+    const uint8_t *first_missing = NULL;
+    uint64_t missing_count = 0;
 
     for (size_t i = 0; i < list->n_entries; i++) {
         const Exhibit__FreezeEntry *entry = list->entries[i];
 
         if (!S_ISREG(entry->mode) || entry->sha256.len != DIGEST_BYTES)
             continue;
-        if (retained || integrity_index(integrity->pack, PACK_INPUT, entry->sha256.data) >= 0)
+        if (integrity_index(integrity->pack, PACK_INPUT, entry->sha256.data) >= 0)
             (void)integrity_mark(integrity, PACK_INPUT, &entry->sha256, "a retained input's file");
+        else if (retained && missing_count++ == 0)
+            first_missing = entry->sha256.data;
     }
+    if (missing_count > 0)
+        integrity_refute_files(integrity, first_missing, missing_count);
 }
 
 static void integrity_check_list(struct integrity *integrity, const Exhibit__FreezeList *list)

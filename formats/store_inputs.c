@@ -113,7 +113,7 @@ struct holding {
 
 static unsigned seen_get(const struct store_inputs *inputs, uint32_t number)
 {
-    return number == UINT32_MAX ? 0 : inputs->seen[number / 4] >> number % 4 * 2 & 3;
+    return number == UINT32_MAX ? 0 : (unsigned)inputs->seen[number / 4] >> number % 4 * 2 & 3;
 }
 
 static void seen_set(struct store_inputs *inputs, uint32_t number, unsigned what)

@@ -146,13 +146,13 @@ static void size_write(uint64_t size_bytes, char out[WHEN_BYTES])
     (void)snprintf(out, WHEN_BYTES, unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
 }
 
-static void amount_print(const struct amount *amount, FILE *out)
+static void amount_print(const struct amount *amount, int width, FILE *out)
 {
     char size[WHEN_BYTES], text[2 * WHEN_BYTES];
 
     size_write(amount->size_bytes, size);
     (void)snprintf(text, sizeof text, "%" PRIu64 " (%s)", amount->count, size);
-    (void)fprintf(out, "  %-20s", text);
+    (void)fprintf(out, "  %-*s", width, text);
 }
 
 /* Writes a name in a column, whatever bytes a pack has in its place. */
@@ -181,8 +181,8 @@ static void entry_print(const struct entry *entry, FILE *out)
     name_print(entry->candidate, 16, out);
     name_print(entry->decision[0] == 0 ? "no claim" : entry->decision, 10, out);
     (void)fprintf(out, "%10s", size);
-    amount_print(&entry->own, out);
-    amount_print(&entry->shared, out);
+    amount_print(&entry->own, 20, out);
+    amount_print(&entry->shared, 0, out);
     if (entry->is_partial)
         (void)fputs("  partial", out);
     if (entry->has_local)

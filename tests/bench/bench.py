@@ -16,7 +16,7 @@ import tree
 
 REPLAYED = 200  # bundles in one call
 DEFAULT_ORACLE = pathlib.Path(__file__).resolve().parents[2] / "experiments" / "oracle-default.yaml"
-SECTIONS = ("ingest", "verify", "replay", "record", "growth", "memory")
+SECTIONS = ("ingest", "store", "verify", "replay", "record", "growth", "memory")
 
 
 def arguments():
@@ -81,6 +81,35 @@ class Bench:
         self.table.row("size: tar, zstd -3", f"{archive} bytes", "1.00")
         self.table.row("size: exhibit", f"{own} bytes", f"{own / archive:.3f}", "1.00")
         self.table.memory("ingest", self.keep(watch=True))
+
+    def keep_in(self, store, watch=False):
+        return measure.run([self.ingest, "store", self.tree, store], folder=self.work, watch=watch)
+
+    def first_in_store(self):
+        shutil.rmtree(self.work / "store", ignore_errors=True)
+        return self.keep_in("store").seconds
+
+    def second_in_store(self):
+        """Into a store of one pack; what the second adds goes again, so that each round is the same."""
+        before = set((self.work / "store").glob("*.pack"))
+        took = self.keep_in("store").seconds
+        added = set((self.work / "store").glob("*.pack")) - before
+        self.added = sum(path.stat().st_size for path in added)
+        for path in added:
+            path.unlink()
+        return took
+
+    def run_store(self):
+        """The tree into an empty store, and once more: beside a bundle of its own."""
+        times = measure.interleaved(self.args.rounds, {"bundle": lambda: self.keep().seconds,
+                                                       "first": self.first_in_store, "second": self.second_in_store})
+        base, size = times["bundle"], self.pack.stat().st_size
+        self.table.row("store: ingest into a bundle", f"{base:.3f} s", "1.00")
+        self.table.row("store: into an empty store", f"{times['first']:.3f} s", f"{times['first'] / base:.2f}")
+        self.table.row("store: the same tree once more", f"{times['second']:.3f} s", f"{times['second'] / base:.2f}")
+        self.table.row("store: size of a bundle", f"{size} bytes", "1.000")
+        self.table.row("store: size of what the second adds", f"{self.added} bytes", f"{self.added / size:.4f}")
+        self.table.memory("store: the second", self.keep_in("store", watch=True))
 
     def bundle_of(self, folder, name):
         """A bundle that retains `folder`, of one case."""

@@ -72,6 +72,11 @@ void store_note(const struct store *store, const char *fmt, ...)
     store->request.note(store->request.context, text);
 }
 
+void store_quiet(struct store *store)
+{
+    store->request.note = NULL;
+}
+
 /* ---- names ---- */
 
 static void name_make(const struct digest *receipt, const char *suffix, char out[STORE_NAME_BYTES])
@@ -187,15 +192,12 @@ int store_find(const struct store *store, const char *text, uint32_t *out_number
 
 /* ---- packs ---- */
 
-int store_pack_fd(const struct store *store, uint32_t number, int *out_fd, struct err *err)
+/* Opens a file of the store for reading. */
+static int file_open(const struct store *store, const char *name, int *out_fd, struct err *err)
 {
-    const struct digest receipt = store_receipt(store, number);
-    char name[STORE_NAME_BYTES];
     struct stat stat;
-    AUTO_FD int fd = -1;
+    AUTO_FD int fd = openat(store->dir_fd, name, OPEN_FLAGS);
 
-    store_pack_name(&receipt, name);
-    fd = openat(store->dir_fd, name, OPEN_FLAGS);
     if (fd < 0 && (errno == ELOOP || errno == ENXIO))
         return err_set(err, ERR_FORMAT, "%s/%s: not a regular file", store->request.path, name);
     if (fd < 0 || fstat(fd, &stat) < 0)
@@ -206,6 +208,15 @@ int store_pack_fd(const struct store *store, uint32_t number, int *out_fd, struc
     return 0;
 }
 
+int store_pack_fd(const struct store *store, uint32_t number, int *out_fd, struct err *err)
+{
+    const struct digest receipt = store_receipt(store, number);
+    char name[STORE_NAME_BYTES];
+
+    store_pack_name(&receipt, name);
+    return file_open(store, name, out_fd, err);
+}
+
 void store_pack_close(struct store_pack *pack)
 {
     pack_close(pack->pack);
@@ -214,29 +225,46 @@ void store_pack_close(struct store_pack *pack)
     *pack = (struct store_pack){.fd = -1};
 }
 
-int store_pack_open(const struct store *store, uint32_t number, bool with_inputs, struct store_pack *out,
-                    struct err *err)
+/* Opens the pack of this name, which is that of the receipt. */
+static int pack_open_named(const struct store *store, const char *name, const struct digest *receipt, bool with_inputs,
+                           struct store_pack *out, struct err *err)
 {
-    const struct digest receipt = store_receipt(store, number);
     struct digest seen;
-    char name[STORE_NAME_BYTES];
     struct pack *pack = NULL;
     AUTO_FD int fd = -1;
     int code;
 
-    store_pack_name(&receipt, name);
-    if (store_pack_fd(store, number, &fd, err) < 0)
+    if (file_open(store, name, &fd, err) < 0)
         return err->code;
     code = with_inputs ? pack_open(fd, &pack, err) : pack_open_observations(fd, &pack, err);
     if (code < 0)
         return err_wrap(err, "%s/%s", store->request.path, name);
     seen = pack_receipt(pack);
-    if (!digest_equal(&seen, &receipt)) {
+    if (!digest_equal(&seen, receipt)) {
         pack_close(pack);
         return err_set(err, ERR_MISMATCH, "%s/%s: FORMAT 11.3: the pack of another receipt", store->request.path, name);
     }
     *out = (struct store_pack){.fd = take_fd(&fd), .pack = pack};
     return 0;
+}
+
+int store_pack_open(const struct store *store, uint32_t number, bool with_inputs, struct store_pack *out,
+                    struct err *err)
+{
+    const struct digest receipt = store_receipt(store, number);
+    char name[STORE_NAME_BYTES];
+
+    store_pack_name(&receipt, name);
+    return pack_open_named(store, name, &receipt, with_inputs, out, err);
+}
+
+int store_local_open(const struct store *store, uint32_t number, struct store_pack *out, struct err *err)
+{
+    const struct digest receipt = store_receipt(store, number);
+    char name[STORE_NAME_BYTES];
+
+    store_local_name(&receipt, name);
+    return pack_open_named(store, name, &receipt, true, out, err);
 }
 
 /* ---- what else is in the folder ---- */
@@ -245,6 +273,13 @@ int store_pack_open(const struct store *store, uint32_t number, bool with_inputs
 static bool is_partial_name(const char *name)
 {
     return name[0] == '.' && strstr(name, ".partial-") != NULL;
+}
+
+/* Whether the store has the pack of a receipt. */
+static bool has_pack(const struct store *store, const struct digest *receipt)
+{
+    return store->receipts.size_bytes > 0 &&
+           bsearch(receipt, store->receipts.data, store_pack_count(store), DIGEST_BYTES, digest_order) != NULL;
 }
 
 /* Whether no writer has the file any more: it keeps it locked (formats/pack_writer.c). */
@@ -270,7 +305,8 @@ int store_strays(const struct store *store,
         int code;
 
         if (strcmp(name, STORE_MARKER) == 0 || strcmp(name, STORE_LOCK) == 0 || strcmp(name, STORE_MARKER_FRESH) == 0 ||
-            name_take(name, STORE_PACK_SUFFIX, &receipt) || name_take(name, STORE_LOCAL_SUFFIX, &receipt))
+            name_take(name, STORE_PACK_SUFFIX, &receipt) ||
+            (name_take(name, STORE_LOCAL_SUFFIX, &receipt) && has_pack(store, &receipt)))
             continue;
         stray.is_left = stray.is_partial && is_left(store->dir_fd, name);
         code = tell(context, &stray, err);

@@ -63,6 +63,9 @@ int store_folder(const struct store *store);
 /* Notes something about a file of the store: text as printf has it. What is not printable ASCII becomes '?'. */
 void store_note(const struct store *store, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* From now on nobody hears what is noted: the caller looks at every pack, and tells what he finds. */
+void store_quiet(struct store *store);
+
 /* How many packs there are, and the receipt that names the one at `number` (below the count), ascending. */
 uint32_t store_pack_count(const struct store *store);
 struct digest store_receipt(const struct store *store, uint32_t number);
@@ -100,8 +103,12 @@ int store_pack_open(const struct store *store, uint32_t number, bool with_inputs
                     struct err *err);
 void store_pack_close(struct store_pack *pack);
 
+/* The same of the local contents beside a pack. */
+int store_local_open(const struct store *store, uint32_t number, struct store_pack *out, struct err *err);
+
 /*
- * Calls `tell` for each name in the folder that is not the store's own, in no order: strays, and what writers left
+ * Calls `tell` for each name in the folder that is not the store's own, in no order: strays (local contents
+ * without a pack are one), and what writers left
  * (is_partial; is_left: no writer has it any more). ERR_SYSTEM, or what tell returns.
  */
 struct store_stray {

@@ -234,12 +234,14 @@ static int store_tell(const struct args *args, const struct store *store, int *o
         (void)fprintf(stderr, "\r\033[K");
     if (code < 0)
         return code;
-    (void)printf("%" PRIu32 " packs, %" PRIu64 " bytes checked: ", report.pack_count, report.checked_bytes);
+    (void)printf("%" PRIu32 " pack%s, %" PRIu64 " bytes checked: ", report.pack_count,
+                 report.pack_count == 1 ? "" : "s", report.checked_bytes);
     if (report.damaged_count + report.unread_count + report.concerned_count == 0)
         (void)printf("whole\n");
     else
-        (void)printf("%" PRIu32 " damaged, %" PRIu32 " could not be read, %" PRIu32 " receipts concerned\n",
-                     report.damaged_count, report.unread_count, report.concerned_count);
+        (void)printf("%" PRIu32 " damaged, %" PRIu32 " could not be read, %" PRIu32 " receipt%s concerned\n",
+                     report.damaged_count, report.unread_count, report.concerned_count,
+                     report.concerned_count == 1 ? "" : "s");
     *out_status = report.unread_count > 0                             ? STATUS_SYSTEM
                   : report.damaged_count + report.concerned_count > 0 ? STATUS_BREAKS
                                                                       : STATUS_DONE;
@@ -255,8 +257,10 @@ static int store_command(const struct args *args)
     int code = store_open(&(struct store_request){.path = args->store, .lock = STORE_SHARED, .note = store_noted},
                           &store, &err);
 
-    if (code == 0)
+    if (code == 0) {
+        store_quiet(store);
         code = store_tell(args, store, &status, &err);
+    }
     store_close(store);
     if (code == 0 && fflush(stdout) != 0)
         code = err_set_errno(&err, "standard output");

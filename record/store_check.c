@@ -63,11 +63,13 @@ static void fault_tell(struct checking *checking, const char *name, const struct
 
 /* ---- every pack by itself ---- */
 
-static int pack_check_one(const struct checking *checking, uint32_t number, struct err *err)
+/* Checks every byte of a pack, or of the local contents beside it. */
+static int pack_check_one(const struct checking *checking, uint32_t number, bool local, struct err *err)
 {
     struct store_pack open = {.fd = -1};
     struct stat stat;
-    int code = store_pack_open(checking->store, number, true, &open, err);
+    int code = local ? store_local_open(checking->store, number, &open, err)
+                     : store_pack_open(checking->store, number, true, &open, err);
 
     if (code < 0)
         return code;
@@ -90,13 +92,18 @@ static void packs_check(struct checking *checking)
         (void)snprintf(text, sizeof text, "pack %" PRIu32 " of %" PRIu32, i + 1, count);
         if (checking->progress != NULL)
             checking->progress(NULL, text);
-        if (pack_check_one(checking, i, &fault) == 0) {
+        if (pack_check_one(checking, i, false, &fault) == 0) {
             store_inputs_trust(checking->inputs, i);
-            continue;
+        } else {
+            store_pack_name(&receipt, name);
+            checking->is_damaged[i] = true;
+            fault_tell(checking, name, &fault);
         }
-        store_pack_name(&receipt, name);
-        checking->is_damaged[i] = true;
-        fault_tell(checking, name, &fault);
+        if (store_has_local(checking->store, i) && pack_check_one(checking, i, true, &fault) < 0) {
+            store_local_name(&receipt, name);
+            checking->is_damaged[i] = true;
+            fault_tell(checking, name, &fault);
+        }
     }
 }
 
@@ -165,7 +172,7 @@ static void needs_check(struct checking *checking)
         else if (gap.count > 0)
             gap_tell(checking, i, &gap);
         else if (checking->is_damaged[i])
-            line_print(checking, "concerns", receipt, "it is its pack; all of its inputs can be had");
+            line_print(checking, "concerns", receipt, "it is its own; all inputs that it shares can be had");
         if (code < 0 || gap.count > 0 || checking->is_damaged[i])
             checking->report->concerned_count++;
     }

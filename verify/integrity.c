@@ -93,7 +93,7 @@ static void integrity_refute_files(struct integrity *integrity, const uint8_t *f
     hex_encode(receipt.bytes, DIGEST_BYTES, name);
     finding_add(integrity->findings,
                 "event %" PRIu64 ": a retained input's file is missing: there is no object %s (%" PRIu64
-                " files in all); a pack of a store has inputs in other packs there, and exhibit-record export %.12s "
+                " such files); a pack of a store has inputs in other packs there, and exhibit-record export %.12s "
                 "--store DIR -o BUNDLE makes a whole one",
                 integrity->seq, hex, count, name);
 }

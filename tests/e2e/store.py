@@ -176,7 +176,7 @@ class Growing(unittest.TestCase):
         done = run("exhibit-verify", self.second)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"^exhibit-verify: \S+: refuted: event \d+: a retained input's file is missing: "
-                                      rf"there is no object {HEX} \({FILES + 3} files in all\); a pack of a store has "
+                                      rf"there is no object {HEX} \({FILES + 3} such files\); a pack of a store has "
                                       rf"inputs in other packs there, and exhibit-record export {self.second.name[:12]} "
                                       r"--store DIR -o BUNDLE makes a whole one\n$")
         self.assertEqual(run("exhibit-verify", self.first).returncode, 3)
@@ -207,7 +207,7 @@ class Damage(unittest.TestCase):
         for line in lines:
             self.assertEqual(len([one for one in told if re.search(line, one)]), 1, (line, out))
         self.assertEqual(len(told), len(lines) + 1, out)
-        self.assertRegex(told[-1], rf"^\d packs, \d+ bytes checked: {end}$")
+        self.assertRegex(told[-1], rf"^\d packs?, \d+ bytes checked: {end}$")
 
     def test_a_byte_in_a_block_of_inputs(self):
         block = block_of(self.first, INPUTS)
@@ -229,13 +229,13 @@ class Damage(unittest.TestCase):
         self.assertLessEqual(set(anew), set(self.held))
         fourth, done = self.it.record()
         self.assertEqual((inputs(fourth), done.err.count("\n")), ({}, 1))
-        self.found(rf"^damaged   {self.names[0]}: ", f"^concerns  {self.names[0][:64]}: it is its pack; all of its inputs",
-                   end="1 damaged, 0 could not be read, 1 receipts concerned")
+        self.found(rf"^damaged   {self.names[0]}: ", f"^concerns  {self.names[0][:64]}: it is its own; all inputs that it shares can be had",
+                   end="1 damaged, 0 could not be read, 1 receipt concerned")
 
     def test_a_byte_in_the_observations_concerns_its_own_receipt_alone(self):
         flip(self.second, block_of(self.second, OBSERVATIONS).at + 50)
         self.found(rf"^damaged   {self.names[1]}: observation block 0", rf"^concerns  {self.names[1][:64]}: ",
-                   end="1 damaged, 0 could not be read, 1 receipts concerned")
+                   end="1 damaged, 0 could not be read, 1 receipt concerned")
 
     def test_a_pack_that_is_cut(self):
         os.truncate(self.first, self.first.stat().st_size - 1)
@@ -251,7 +251,7 @@ class Damage(unittest.TestCase):
     def test_a_pack_that_another_needs_is_gone(self):
         self.first.unlink()
         self.found(rf"^concerns  {self.names[1][:64]}: {FILES + 2} of its inputs cannot be had; .*: no pack has it",
-                   end="0 damaged, 0 could not be read, 1 receipts concerned")
+                   end="0 damaged, 0 could not be read, 1 receipt concerned")
         text = run("exhibit-record", "list", "--store", self.it.store).stdout
         self.assertIn(f"{FILES + 2} inputs are missing", text)
         third, done = self.it.record()
@@ -264,6 +264,19 @@ class Damage(unittest.TestCase):
         self.found(rf"^damaged   {other.name}: FORMAT 11\.3: the pack of another receipt",
                    rf"^concerns  {other.name[:64]}: what it needs cannot be told", rf"^concerns  {self.names[1][:64]}: ",
                    end="1 damaged, 0 could not be read, 2 receipts concerned")
+
+    def test_a_byte_in_local_contents_which_are_a_pack_too(self):
+        local = self.it.store / self.names[0].replace(".pack", ".local")
+        local.write_bytes(self.first.read_bytes())
+        self.assertEqual(check(self.it.store)[0], 0)
+        self.assertEqual([entry["local"] for entry in listed(self.it.store)[1]], [True, False])
+        flip(local, block_of(local, INPUTS).at + 100)
+        self.found(rf"^damaged   {local.name}: input block 0", rf"^concerns  {self.names[0][:64]}: it is its own",
+                   end="1 damaged, 0 could not be read, 1 receipt concerned")
+        alone = self.it.store / ("3" * 64 + ".local")
+        local.rename(alone)
+        done, out, _ = check(self.it.store)
+        self.assertEqual((done, out.splitlines()[0][:len(alone.name) + 10]), (0, f"stray     {alone.name}"))
 
     def test_links_and_hostile_names_and_what_a_killed_recording_left(self):
         outside = self.it.place.folder / "outside"

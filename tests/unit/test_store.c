@@ -167,7 +167,9 @@ static int stray_write(void *context, const struct store_stray *stray, struct er
 
 static void strays_are_told_and_hostile_names_are_harmless(void **state)
 {
-    static const char *const names[] = {"notes.txt", "x.pack", "\033[2J\n%s%n.pack", "ABCDEF.local", "0.pack"};
+    static const char *const names[] = {
+        "notes.txt",    "x.pack", "\033[2J\n%s%n.pack",
+        "ABCDEF.local", "0.pack", "00000000000000000000000000000000000000000000000000000000000000ab.local"};
     struct scene *scene = *state;
     struct digest receipt = pack_add(scene, (struct inputs){1, 2, 10});
     char all[4096] = "", name[STORE_NAME_BYTES];
@@ -193,6 +195,7 @@ static void strays_are_told_and_hostile_names_are_harmless(void **state)
     assert_non_null(strstr(all, "[.recording.partial-0123]left"));
     assert_non_null(strstr(all, "]partial")); /* the one that is being written */
     assert_null(strstr(all, STORE_MARKER "]"));
+    assert_null(strstr(all, name));
     pack_writer_abandon(writer);
     store_close(store);
 }

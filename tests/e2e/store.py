@@ -15,7 +15,6 @@ import subprocess
 import sys
 import unittest
 
-import hostile
 from hostile import BUILD, Place, run, shell
 from pack import INPUTS, OBSERVATIONS, Pack
 
@@ -133,7 +132,7 @@ class Growing(unittest.TestCase):
     def test_observations_are_whole_in_each_pack(self):
         done = run("exhibit-replay", self.it.store, "--json")
         lines = [json.loads(line) for line in done.stdout.splitlines()]
-        self.assertEqual([os.path.basename(line["path"]) for line in lines if "path" in line],
+        self.assertEqual([os.path.basename(line["bundle"]) for line in lines if "receipt" in line],
                          [path.name for path in self.it.packs()], done)
         self.assertEqual((done.returncode, done.stderr), (3, ""))
         for path in self.it.packs():
@@ -228,7 +227,8 @@ class Damage(unittest.TestCase):
         self.assertTrue(0 < len(anew) < len(self.held) + 1, anew)
         self.assertLessEqual(set(anew), set(self.held))
         fourth, done = self.it.record()
-        self.assertEqual((inputs(fourth), done.err.count("\n")), ({}, 1))
+        self.assertEqual(inputs(fourth), {})
+        self.assertLessEqual(done.err.count("\n"), 1)  # none where the new pack is looked into first
         self.found(rf"^damaged   {self.names[0]}: ", f"^concerns  {self.names[0][:64]}: it is its own; all inputs that it shares can be had",
                    end="1 damaged, 0 could not be read, 1 receipt concerned")
 
@@ -300,11 +300,11 @@ class Damage(unittest.TestCase):
             self.assertIn(text, done.err)
         self.assertEqual(run("exhibit-replay", self.it.store).returncode, 1)  # the wiper is no bundle, and is named
 
-    def test_every_cut_and_flip_of_a_small_pack_leaves_a_recorder_that_goes_on(self):
+    def test_a_pack_that_says_something_else_leaves_a_recorder_that_goes_on(self):
         """What an index says is never believed: the new pack has whatever is not there any more."""
         size = self.first.stat().st_size
         content = self.first.read_bytes()
-        for at in (8, 16, 30, size - 250, size - 200, size - 100, size - 40, size - 8, size - 208 - 60):
+        for at in (16, size - 208 - 60, size - 100, size - 8):  # header, index, footer
             with self.subTest(at=at):
                 self.first.write_bytes(content[:at] + bytes([content[at] ^ 255]) + content[at + 1:])
                 third, _ = self.it.record()

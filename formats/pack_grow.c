@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define JOURNAL_MAX_BYTES (LIMIT_JOURNAL_BYTES - (PACK_JOURNAL_HEAD_BYTES - FRAME_HEAD_BYTES))
-
 /* A small block is compressed on the spot while there is no crew: to start one takes longer. */
 #define ALONE_BYTES 262144u
 
@@ -181,6 +179,14 @@ static int close_alone(struct pack_grow *grow, enum pack_part part, struct err *
     return write_block(grow, block, err);
 }
 
+/* Whether another block may be closed. */
+static int check_count(const struct pack_grow *grow, struct err *err)
+{
+    if (grow->parts[0].closed_count + grow->parts[1].closed_count >= LIMIT_BLOCKS)
+        return err_set(err, ERR_LIMIT, "more than %u blocks", LIMIT_BLOCKS);
+    return 0;
+}
+
 int pack_grow_close(struct pack_grow *grow, enum pack_part part, struct err *err)
 {
     struct pack_grow_part *open = &grow->parts[pack_slot(part)];
@@ -188,8 +194,8 @@ int pack_grow_close(struct pack_grow *grow, enum pack_part part, struct err *err
 
     if (open->content_bytes == 0)
         return 0;
-    if (grow->parts[0].closed_count + grow->parts[1].closed_count >= LIMIT_BLOCKS)
-        return err_set(err, ERR_LIMIT, "more than %u blocks", LIMIT_BLOCKS);
+    if (check_count(grow, err) < 0)
+        return err->code;
     if (grow->crew == NULL && open->content_bytes <= ALONE_BYTES)
         return close_alone(grow, part, err);
     if (pack_grow_crew(grow, err) == NULL)
@@ -205,13 +211,30 @@ int pack_grow_close(struct pack_grow *grow, enum pack_part part, struct err *err
     return code;
 }
 
+int pack_grow_copy(struct pack_grow *grow, enum pack_part part, const struct layout_block *block, uint8_t *frame,
+                   const struct bytes *journal, struct err *err)
+{
+    struct pack_grow_block copied = {.part = part,
+                                     .bytes = frame,
+                                     .content_bytes = block->content_bytes,
+                                     .frame_bytes = block->frame.size_bytes,
+                                     .digest = block->digest,
+                                     .journal = *journal};
+
+    assert(journal->size_bytes <= PACK_GROW_JOURNAL_BYTES);
+    if (pack_grow_close(grow, part, err) < 0 || pack_grow_settle(grow, err) < 0 || check_count(grow, err) < 0)
+        return err->code;
+    copied.number = grow->parts[pack_slot(part)].closed_count++;
+    return write_block(grow, &copied, err);
+}
+
 int pack_grow_begin(struct pack_grow *grow, enum pack_part part, uint32_t *out_block, uint32_t *out_offset_bytes,
                     struct err *err)
 {
     struct pack_grow_part *open = &grow->parts[pack_slot(part)];
 
     if (open->content_bytes == LIMIT_BLOCK_BYTES ||
-        open->journal.size_bytes + PACK_JOURNAL_ENTRY_BYTES > JOURNAL_MAX_BYTES) {
+        open->journal.size_bytes + PACK_JOURNAL_ENTRY_BYTES > PACK_GROW_JOURNAL_BYTES) {
         int code = pack_grow_close(grow, part, err);
 
         if (code < 0)
@@ -274,7 +297,7 @@ int pack_grow_end(struct pack_grow *grow, enum pack_part part, const struct dige
 
     assert(open->content_bytes > 0);
     layout_journal_entry_put(record, digest, size_bytes);
-    return bytes_add(&open->journal, record, sizeof record, JOURNAL_MAX_BYTES, err);
+    return bytes_add(&open->journal, record, sizeof record, PACK_GROW_JOURNAL_BYTES, err);
 }
 
 void pack_grow_mark(struct pack_grow *grow, enum pack_part part)

@@ -19,6 +19,9 @@
 /* So many closed blocks may be on their way: an old one that takes long must not keep the workers from new ones. */
 #define PACK_GROW_RING 5u
 
+/* The entries of a journal have at most so many bytes (FORMAT 1.9). */
+#define PACK_GROW_JOURNAL_BYTES (LIMIT_JOURNAL_BYTES - (PACK_JOURNAL_HEAD_BYTES - FRAME_HEAD_BYTES))
+
 struct pack_grow_part {
     uint8_t *content; /* of the open block: FRAME_BLOCK_MAX_BYTES, NULL before the first byte */
     uint32_t content_bytes;
@@ -97,6 +100,14 @@ void pack_grow_fill(struct pack_grow *grow, enum pack_part part, size_t size_byt
  * pack_grow_settle. Errors as pack_grow_add, also those of earlier blocks.
  */
 int pack_grow_close(struct pack_grow *grow, enum pack_part part, struct err *err);
+
+/*
+ * Writes a block as it is, of another pack: `frame` (of block->frame.size_bytes) and a journal of the entries in
+ * `journal` (at most PACK_GROW_JOURNAL_BYTES). What is open of the part is closed before; it may end within an object
+ * that the block goes on with. The block's number is the part's closed_count before. Errors as pack_grow_add.
+ */
+int pack_grow_copy(struct pack_grow *grow, enum pack_part part, const struct layout_block *block, uint8_t *frame,
+                   const struct bytes *journal, struct err *err);
 
 /* Waits until all closed blocks are in the file. Errors as pack_grow_add. */
 int pack_grow_settle(struct pack_grow *grow, struct err *err);

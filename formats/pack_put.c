@@ -10,19 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Enters an object that lies at (block, offset) in the part's table, and in the journal unless it is empty. */
-static int enter(struct pack_writer *writer, enum pack_part part, const struct layout_object *object, struct err *err)
-{
-    int code;
-
-    if (pack_table_count(&writer->tables[0]) + pack_table_count(&writer->tables[1]) >= LIMIT_OBJECTS)
-        return err_set(err, ERR_LIMIT, "more than %u objects", LIMIT_OBJECTS);
-    code = pack_table_add(&writer->tables[pack_slot(part)], object, err);
-    if (code == 0 && object->size_bytes > 0)
-        code = pack_grow_end(&writer->grow, part, &object->digest, object->size_bytes, err);
-    return code;
-}
-
 /* The bit that stands for a size. */
 static unsigned size_bit(uint64_t size_bytes)
 {
@@ -48,6 +35,24 @@ static void size_remember(struct pack_writer *writer, enum pack_part part, uint6
         writer->sizes[pack_slot(part)][bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 
+int pack_enter(struct pack_writer *writer, enum pack_part part, const struct layout_object *object, struct err *err)
+{
+    if (pack_table_count(&writer->tables[0]) + pack_table_count(&writer->tables[1]) >= LIMIT_OBJECTS)
+        return err_set(err, ERR_LIMIT, "more than %u objects", LIMIT_OBJECTS);
+    size_remember(writer, part, object->size_bytes);
+    return pack_table_add(&writer->tables[pack_slot(part)], object, err);
+}
+
+/* The same, and lists it in the journal of the open block unless it is empty. */
+static int enter(struct pack_writer *writer, enum pack_part part, const struct layout_object *object, struct err *err)
+{
+    int code = pack_enter(writer, part, object, err);
+
+    if (code == 0 && object->size_bytes > 0)
+        code = pack_grow_end(&writer->grow, part, &object->digest, object->size_bytes, err);
+    return code;
+}
+
 /* The body of pack_put for content that is not there yet. */
 static int put_new(struct pack_writer *writer, enum pack_part part, const void *from, struct layout_object *object,
                    struct err *err)
@@ -58,7 +63,6 @@ static int put_new(struct pack_writer *writer, enum pack_part part, const void *
         code = pack_grow_begin(&writer->grow, part, &object->block, &object->offset_bytes, err);
     if (code == 0 && object->size_bytes > 0)
         code = pack_grow_add(&writer->grow, part, from, (size_t)object->size_bytes, err);
-    size_remember(writer, part, object->size_bytes);
     return code < 0 ? code : enter(writer, part, object, err);
 }
 
@@ -229,7 +233,6 @@ static int put_large(struct pack_writer *writer, enum pack_part part, int fd, ui
         return pack_grow_rewind(&writer->grow, err);
     if (object->size_bytes == 0)
         object->block = 0;
-    size_remember(writer, part, object->size_bytes);
     return enter(writer, part, object, err);
 }
 

@@ -210,8 +210,7 @@ static int block_cut(int fd, struct frame_range frame, struct err *err)
     return frame_fault(err, ERR_FORMAT, frame, "FORMAT 3.6: the file ends at %" PRIu64 ", within a block", size_bytes);
 }
 
-int pack_block_decode_fd(int fd, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame, uint8_t *content,
-                         struct err *err)
+int pack_block_read(int fd, const struct layout_block *block, uint8_t *frame, struct err *err)
 {
     struct digest digest;
     int code = file_pread_all(fd, frame, (size_t)block->frame.size_bytes, block->frame.at, err);
@@ -222,6 +221,14 @@ int pack_block_decode_fd(int fd, const struct layout_block *block, ZSTD_DCtx *de
     if (!digest_equal(&digest, &block->digest))
         return frame_fault(err, ERR_FORMAT, block->frame,
                            "FORMAT 3.6: the block has not the digest that the index tells");
+    return 0;
+}
+
+int pack_block_decode_fd(int fd, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame, uint8_t *content,
+                         struct err *err)
+{
+    if (pack_block_read(fd, block, frame, err) < 0)
+        return err->code;
     return frame_decode(decoder, frame, block->frame, content, block->content_bytes, err);
 }
 

@@ -27,3 +27,9 @@ struct pack_writer {
 /* As pack_put, of content whose digest is known already. */
 int pack_put_digested(struct pack_writer *writer, enum pack_part part, const void *from, size_t size_bytes,
                       const struct digest *digest, struct err *err);
+
+/*
+ * Enters an object whose bytes are, or will be, in the part's content at object->block and offset_bytes, in the part's
+ * table, where it must not be yet. The journal of the block in which it ends is the caller's. ERR_LIMIT, ERR_SYSTEM.
+ */
+int pack_enter(struct pack_writer *writer, enum pack_part part, const struct layout_object *object, struct err *err);

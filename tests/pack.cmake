@@ -6,6 +6,7 @@ exhibit_unit_test(pack_writer pack_fixture)
 exhibit_unit_test(pack_hostile pack_fixture)
 exhibit_unit_test(pack_forged pack_fixture PkgConfig::ZSTD)
 exhibit_unit_test(pack_tables pack_fixture)
+exhibit_unit_test(pack_copy pack_fixture PkgConfig::ZSTD)
 
 # These let a test change a file between two reads, and make a rename impossible.
 target_link_options(test_pack_writer PRIVATE -Wl,--wrap=pread64 -Wl,--wrap=renameat2)

@@ -34,6 +34,13 @@ struct copying {
     struct pack_copied *counts;
 };
 
+static int frame_make(struct copying *copying, struct err *err)
+{
+    if (copying->frame == NULL)
+        copying->frame = frame_room_new();
+    return copying->frame == NULL ? err_set_errno(err, "memory for a block") : 0;
+}
+
 /* ---- which objects and blocks ---- */
 
 static int place_order(const void *a, const void *b, void *context)
@@ -83,6 +90,51 @@ static void blocks_find(struct copying *copying)
     }
 }
 
+/* The first of the objects of which a byte is in the block, and one beyond the last: they are in order. */
+static void block_objects(const struct copying *copying, uint32_t block, uint32_t *from, uint32_t *to)
+{
+    const struct pack_index *index = copying->index;
+
+    for (; *from < copying->object_count; (*from)++) {
+        struct layout_object object = pack_index_object(index, copying->objects[*from].number);
+
+        if (pack_index_start(index, &object) + object.size_bytes > index->starts[block])
+            break;
+    }
+    for (*to = *from; *to < copying->object_count; (*to)++) {
+        struct layout_object object = pack_index_object(index, copying->objects[*to].number);
+
+        if (pack_index_start(index, &object) >= index->starts[block + 1])
+            break;
+    }
+}
+
+/* Reads each block of which something is taken. Of those that are damaged nothing is. */
+static int damage_find(struct copying *copying, const struct pack_wish *wish, struct err *err)
+{
+    uint32_t from = 0, to = 0;
+
+    for (uint32_t number = 0; number < copying->index->block_count; number++) {
+        struct layout_block block = pack_index_block(copying->index, number);
+        bool taken = false;
+
+        block_objects(copying, number, &from, &to);
+        for (uint32_t i = from; i < to; i++)
+            taken = taken || copying->objects[i].taken;
+        if (!taken)
+            continue;
+        if (frame_make(copying, err) < 0)
+            return err->code;
+        if (pack_block_read(copying->from->fd, &block, copying->frame, err) == 0)
+            continue;
+        (void)pack_block_fault(copying->from, copying->part, number, err);
+        wish->damaged(wish->context, err);
+        for (uint32_t i = from; i < to; i++)
+            copying->objects[i].taken = false;
+    }
+    return 0;
+}
+
 /* Lists the objects with bytes, and says of each whether it is taken. The empty one is taken here already. */
 static int objects_list(struct copying *copying, const struct pack_wish *wish, struct err *err)
 {
@@ -107,7 +159,7 @@ static int objects_list(struct copying *copying, const struct pack_wish *wish, s
     }
     if (copying->object_count > 0)
         qsort_r(copying->objects, copying->object_count, sizeof *copying->objects, place_order, (void *)index);
-    if (tiling_check(copying, err) < 0)
+    if (tiling_check(copying, err) < 0 || (wish->damaged != NULL && damage_find(copying, wish, err) < 0))
         return err->code;
     blocks_find(copying);
     return 0;
@@ -246,10 +298,8 @@ static int block_copy(struct copying *copying, uint32_t number, struct err *err)
 {
     struct layout_block block = pack_index_block(copying->index, number);
 
-    if (copying->frame == NULL)
-        copying->frame = frame_room_new();
-    if (copying->frame == NULL)
-        return err_set_errno(err, "memory for a block");
+    if (frame_make(copying, err) < 0)
+        return err->code;
     if (pack_block_read(copying->from->fd, &block, copying->frame, err) < 0)
         return pack_block_fault(copying->from, copying->part, number, err);
     if (pack_grow_close(&copying->to->grow, copying->part, err) < 0)

@@ -10,6 +10,11 @@
 /* Which objects are to be taken. */
 struct pack_wish {
     bool (*wants)(void *context, const struct digest *digest); /* NULL: all */
+    /*
+     * NULL: a block that is damaged or cannot be read is a failure. Else it is told here, and what is in it is left
+     * out. The blocks are read twice then.
+     */
+    void (*damaged)(void *context, const struct err *err);
     void *context;
 };
 

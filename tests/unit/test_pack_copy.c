@@ -192,7 +192,7 @@ static void expect_things(struct pack *to, enum pack_part part, const struct thi
 static void copy_things(enum pack_part part, struct thing *things, size_t count)
 {
     struct list list = {things, count};
-    const struct pack_wish wish = {list_wants, &list};
+    const struct pack_wish wish = {list_wants, NULL, &list};
     struct pack_copied counts = {0};
     struct digest receipt;
     struct err err = {0};
@@ -408,7 +408,7 @@ static void refuse_copy(struct pack *from, enum pack_part part, int code, const 
     struct pack_writer *writer = begin("to", &receipt);
     unsigned before = folder_count(dir_fd);
     uint64_t first, last;
-    int found = pack_copy(from, part, &(struct pack_wish){list_wants, &list}, writer, &counts, &err);
+    int found = pack_copy(from, part, &(struct pack_wish){list_wants, NULL, &list}, writer, &counts, &err);
 
     if (found != code || strstr(err.text, text) == NULL)
         fail_msg("wanted %d \"%s\", got %d \"%s\"", code, text, found, err.text);
@@ -448,6 +448,63 @@ static void a_damaged_block_is_refused_with_its_place_where_something_of_it_is_w
     (void)close(fd);
 }
 
+/* What was told of damage. */
+struct told {
+    struct list list;
+    unsigned count;
+    struct err err;
+};
+
+static bool told_wants(void *context, const struct digest *digest)
+{
+    struct told *told = context;
+
+    return list_wants(&told->list, digest);
+}
+
+static void tell(void *context, const struct err *err)
+{
+    struct told *told = context;
+
+    told->err = *err;
+    told->count++;
+}
+
+static void what_a_damaged_block_holds_is_left_out_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        int fd = -1, to_fd = -1;
+        struct pack *from = make_three(&fd), *to;
+        struct layout_block block = pack_index_block(&from->index[1], i);
+        struct told told = {.list = {three, 3}};
+        struct pack_copied counts = {0};
+        struct digest receipt;
+        struct err err = {0};
+        struct pack_writer *writer = begin("to", &receipt);
+        uint64_t first, last;
+
+        flip("from", block.frame.at + block.frame.size_bytes / 2);
+        must(pack_copy(from, PACK_INPUT, &(struct pack_wish){told_wants, tell, &told}, writer, &counts, &err), &err);
+        must(pack_writer_finish(writer, &receipt, NULL, &err), &err);
+        assert_int_equal(told.count, 1);
+        assert_int_equal(told.err.code, ERR_FORMAT);
+        range_of(&told.err, &first, &last);
+        assert_int_equal(first, block.frame.at);
+        assert_int_equal(last, block.frame.at + block.frame.size_bytes - 1);
+        for (uint32_t j = 0; j < 3; j++)
+            three[j].wanted = !is_in(from, PACK_INPUT, &three[j], i);
+        to = open_pack("to", &to_fd);
+        expect_things(to, PACK_INPUT, three, 3);
+        pack_close(to);
+        pack_close(from);
+        (void)close(to_fd);
+        (void)close(fd);
+        assert_int_equal(unlinkat(dir_fd, "from", 0), 0);
+        assert_int_equal(unlinkat(dir_fd, "to", 0), 0);
+    }
+}
+
 static void a_damaged_block_is_not_read_where_nothing_of_it_is_wanted(void **state)
 {
     int fd = -1, to_fd = -1;
@@ -462,7 +519,7 @@ static void a_damaged_block_is_not_read_where_nothing_of_it_is_wanted(void **sta
     (void)state;
     three[1].wanted = three[2].wanted = false;
     flip("from", last.frame.at + last.frame.size_bytes / 2);
-    must(pack_copy(from, PACK_INPUT, &(struct pack_wish){list_wants, &list}, writer, &counts, &err), &err);
+    must(pack_copy(from, PACK_INPUT, &(struct pack_wish){list_wants, NULL, &list}, writer, &counts, &err), &err);
     must(pack_writer_finish(writer, &receipt, NULL, &err), &err);
     to = open_pack("to", &to_fd);
     expect_things(to, PACK_INPUT, three, 3);
@@ -615,6 +672,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(several_packs_become_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_block_is_refused_with_its_place_where_something_of_it_is_wanted,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_damaged_block_holds_is_left_out_where_that_is_asked_for, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_block_is_not_read_where_nothing_of_it_is_wanted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_is_cut_after_it_was_opened_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(

@@ -69,6 +69,9 @@ int pack_put(struct pack_writer *writer, enum pack_part part, const void *from, 
 int pack_put_fd(struct pack_writer *writer, enum pack_part part, int fd, struct digest *out_digest,
                 uint64_t *out_size_bytes, struct err *err);
 
+/* Whether the part has an object of this digest by now. */
+bool pack_put_has(const struct pack_writer *writer, enum pack_part part, const struct digest *digest);
+
 /*
  * Writes the open blocks to the file, so that a crash of this process loses nothing of what was put so far (a crash of
  * the machine may). Costs a little size each time. Terms as pack_put.

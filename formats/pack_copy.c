@@ -135,33 +135,52 @@ static int damage_find(struct copying *copying, const struct pack_wish *wish, st
     return 0;
 }
 
-/* Lists the objects with bytes, and says of each whether it is taken. The empty one is taken here already. */
+/* Whether an object is to be taken. */
+static bool is_wanted(const struct copying *copying, const struct pack_wish *wish, const struct digest *digest)
+{
+    if (copying->to != NULL && pack_table_has(&copying->to->tables[pack_slot(copying->part)], digest))
+        return false;
+    return wish->wants == NULL || wish->wants(wish->context, digest);
+}
+
+/* Lists the objects with bytes in order, and says of each whether it is taken. */
 static int objects_list(struct copying *copying, const struct pack_wish *wish, struct err *err)
 {
     const struct pack_index *index = copying->index;
-    const struct pack_table *there = &copying->to->tables[pack_slot(copying->part)];
-    const struct digest nothing = digest_of("", 0);
 
+    copying->objects = calloc((size_t)index->object_count + 1, sizeof *copying->objects);
+    if (copying->objects == NULL)
+        return err_set(err, ERR_SYSTEM, "no memory for %u objects", index->object_count);
     for (uint32_t i = 0; i < index->object_count; i++) {
         struct layout_object object = pack_index_object(index, i);
-        bool taken = !pack_table_has(there, &object.digest) &&
-                     (wish->wants == NULL || wish->wants(wish->context, &object.digest));
 
-        if (object.size_bytes > 0) {
-            copying->objects[copying->object_count++] = (struct copy_object){i, taken};
-        } else if (taken) {
-            if (!digest_equal(&object.digest, &nothing))
-                return err_set(err, ERR_MISMATCH, "FORMAT 4.8: an object of size 0 has another digest");
-            if (pack_enter(copying->to, copying->part, &object, err) < 0)
-                return err->code;
-            copying->counts->object_count++;
-        }
+        if (object.size_bytes > 0)
+            copying->objects[copying->object_count++] =
+                (struct copy_object){i, is_wanted(copying, wish, &object.digest)};
     }
     if (copying->object_count > 0)
         qsort_r(copying->objects, copying->object_count, sizeof *copying->objects, place_order, (void *)index);
-    if (tiling_check(copying, err) < 0 || (wish->damaged != NULL && damage_find(copying, wish, err) < 0))
+    if (tiling_check(copying, err) < 0)
         return err->code;
-    blocks_find(copying);
+    return wish->damaged == NULL ? 0 : damage_find(copying, wish, err);
+}
+
+/* Takes the empty object where it is wanted: it is in no block. */
+static int empty_take(struct copying *copying, const struct pack_wish *wish, struct err *err)
+{
+    const struct digest nothing = digest_of("", 0);
+
+    for (uint32_t i = 0; i < copying->index->object_count; i++) {
+        struct layout_object object = pack_index_object(copying->index, i);
+
+        if (object.size_bytes > 0 || !is_wanted(copying, wish, &object.digest))
+            continue;
+        if (!digest_equal(&object.digest, &nothing))
+            return err_set(err, ERR_MISMATCH, "FORMAT 4.8: an object of size 0 has another digest");
+        if (pack_enter(copying->to, copying->part, &object, err) < 0)
+            return err->code;
+        copying->counts->object_count++;
+    }
     return 0;
 }
 
@@ -318,38 +337,61 @@ static int block_copy(struct copying *copying, uint32_t number, struct err *err)
     return pack_grow_copy(&copying->to->grow, copying->part, &block, copying->frame, &copying->journal, err);
 }
 
-/* The body of pack_copy, once there is memory. */
+/* The body of pack_copy. */
 static int part_copy(struct copying *copying, const struct pack_wish *wish, struct err *err)
 {
-    int code = objects_list(copying, wish, err);
+    size_t map_bytes = copying->index->block_count / 8 + 1;
+    int code = 0;
 
+    copying->run = digest_run_new();
+    copying->whole = malloc(map_bytes);
+    if (copying->whole == NULL || copying->run == NULL)
+        return err_set(err, ERR_SYSTEM, "no memory to copy objects");
+    memset(copying->whole, 0xFF, map_bytes);
+    if (objects_list(copying, wish, err) < 0 || empty_take(copying, wish, err) < 0)
+        return err->code;
+    blocks_find(copying);
     for (uint32_t block = 0; code == 0 && block < copying->index->block_count; block++)
         code = is_whole(copying, block) ? block_copy(copying, block, err) : block_pick(copying, block, err);
     return code;
 }
 
+static void copying_done(struct copying *copying)
+{
+    free(copying->objects);
+    free(copying->whole);
+    free(copying->frame);
+    bytes_done(&copying->journal);
+    digest_run_free(copying->run);
+}
+
 int pack_copy(struct pack *from, enum pack_part part, const struct pack_wish *wish, struct pack_writer *to,
               struct pack_copied *counts, struct err *err)
 {
-    const struct pack_index *index = &from->index[pack_slot(part)];
-    struct copying copying = {.from = from, .to = to, .part = part, .index = index, .counts = counts};
-    int code;
+    struct copying copying = {
+        .from = from, .to = to, .part = part, .index = &from->index[pack_slot(part)], .counts = counts};
 
     assert(!to->spent && (part == PACK_OBSERVATION || !from->inputs_skipped));
-    copying.objects = calloc((size_t)index->object_count + 1, sizeof *copying.objects);
-    copying.whole = malloc(index->block_count / 8 + 1);
-    copying.run = digest_run_new();
-    if (copying.objects == NULL || copying.whole == NULL || copying.run == NULL) {
-        code = err_set(err, ERR_SYSTEM, "no memory to copy %u objects", index->object_count);
-    } else {
-        memset(copying.whole, 0xFF, index->block_count / 8 + 1);
-        code = part_copy(&copying, wish, err);
+    to->spent = part_copy(&copying, wish, err) < 0;
+    copying_done(&copying);
+    return to->spent ? err->code : 0;
+}
+
+int pack_sound(struct pack *pack, enum pack_part part, const struct pack_wish *wish,
+               void (*sound)(void *context, const struct digest *digest), struct err *err)
+{
+    const struct pack_index *index = &pack->index[pack_slot(part)];
+    struct copying copying = {.from = pack, .part = part, .index = index};
+    int code;
+
+    assert(wish->damaged != NULL && (part == PACK_OBSERVATION || !pack->inputs_skipped));
+    code = objects_list(&copying, wish, err);
+    for (uint32_t i = 0; code == 0 && i < copying.object_count; i++) {
+        struct layout_object object = pack_index_object(index, copying.objects[i].number);
+
+        if (copying.objects[i].taken)
+            sound(wish->context, &object.digest);
     }
-    free(copying.objects);
-    free(copying.whole);
-    free(copying.frame);
-    bytes_done(&copying.journal);
-    digest_run_free(copying.run);
-    to->spent = code < 0;
+    copying_done(&copying);
     return code;
 }

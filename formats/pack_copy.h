@@ -35,3 +35,11 @@ struct pack_copied {
  */
 int pack_copy(struct pack *from, enum pack_part part, const struct pack_wish *wish, struct pack_writer *to,
               struct pack_copied *counts, struct err *err);
+
+/*
+ * Calls `sound` for each object of the part that `wish` wants and whose blocks are in the file as the index says;
+ * wish->damaged (which must be set) is told of the others. Nothing is decoded. ERR_FORMAT: the objects do not tile the
+ * content. ERR_SYSTEM: no memory.
+ */
+int pack_sound(struct pack *pack, enum pack_part part, const struct pack_wish *wish,
+               void (*sound)(void *context, const struct digest *digest), struct err *err);

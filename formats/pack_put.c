@@ -76,6 +76,11 @@ static bool is_there(const struct pack_writer *writer, enum pack_part part, cons
            (part == PACK_INPUT && elsewhere->holds != NULL && elsewhere->holds(elsewhere->context, digest, size_bytes));
 }
 
+bool pack_put_has(const struct pack_writer *writer, enum pack_part part, const struct digest *digest)
+{
+    return pack_table_has(&writer->tables[pack_slot(part)], digest);
+}
+
 int pack_put_digested(struct pack_writer *writer, enum pack_part part, const void *from, size_t size_bytes,
                       const struct digest *digest, struct err *err)
 {

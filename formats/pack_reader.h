@@ -50,8 +50,8 @@ int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, con
 int pack_moved_fault(struct pack *pack, uint64_t place, uint64_t at, struct err *err);
 
 /*
- * Reads a block's frame from the file to `frame`, which has room for FRAME_BLOCK_MAX_BYTES, and checks its digest; it is not decoded.
- * Errors as pack_block_load.
+ * Reads a block's frame from the file to `frame`, which has room for FRAME_BLOCK_MAX_BYTES, and checks its digest; it
+ * is not decoded. Errors as pack_block_load.
  */
 int pack_block_read(int fd, const struct layout_block *block, uint8_t *frame, struct err *err);
 

@@ -7,17 +7,22 @@ const char args_help[] =
     "usage: exhibit-record run PLAN -o BUNDLE [--oracle FILE] [--work DIR] [--require go] [--snapshots]\n"
     "       exhibit-record run PLAN --store DIR [the same]\n"
     "       exhibit-record check PLAN [--oracle FILE] [--work DIR]\n"
-    "       exhibit-record salvage FILE -o BUNDLE\n"
+    "       exhibit-record salvage FILE -o BUNDLE [--store DIR]\n"
     "       exhibit-record list --store DIR [--json]\n"
     "       exhibit-record check --store DIR\n"
+    "       exhibit-record export RECEIPT --store DIR -o BUNDLE\n"
+    "       exhibit-record prune RECEIPT... --store DIR\n"
     "\n"
     "run      runs the plan's commands and a hostile probe, each without and with the sandbox that the plan names,\n"
     "         writes everything that is observed into BUNDLE, or a pack of the store DIR, and judges it.\n"
     "check    tries launcher, probe and cases once each and records nothing. Of what breaks it says what it printed,\n"
     "         and (by strace) which paths and calls the sandbox refused, and the grant that would mend it.\n"
     "salvage  makes a BUNDLE of what a recording has left that was killed (.NAME.partial-...). It is INCOMPLETE.\n"
+    "         With --store it finds there what the recording had not to keep again.\n"
     "list     tells what is in a store: a line for each receipt.\n"
     "check --store  reads every byte of a store: what is damaged, and which receipts it concerns.\n"
+    "export   makes a BUNDLE of a receipt in a store, named by its digest or the first 8 or more digits of it.\n"
+    "prune    drops receipts from a store, and never what one that is kept needs. It waits for recordings.\n"
     "\n"
     "  -o, --output BUNDLE  where the evidence goes; must not exist yet (usually NAME.exhibit)\n"
     "      --store DIR      a folder of recordings that share the files they were made from; it is made where it is\n"
@@ -71,17 +76,24 @@ static const struct {
     enum args_command command;
     bool of_store;       /* of two commands of one name: the one for --store */
     const char *operand; /* what it takes exactly one of; NULL: nothing */
+    bool takes_several;  /* one or more of them */
     unsigned uses, needs;
     const char *refusal; /* of what it has no use for */
 } commands[] = {
-    {"run", ARGS_RUN, false, "PLAN", HAS_OUTPUT | HAS_STORE | HAS_ORACLE | HAS_WORK | HAS_REQUIRE | HAS_SNAPSHOTS, 0,
+    {"run", ARGS_RUN, false, "PLAN", false,
+     HAS_OUTPUT | HAS_STORE | HAS_ORACLE | HAS_WORK | HAS_REQUIRE | HAS_SNAPSHOTS, 0,
      "run prints its claim as text: leave out --json"},
-    {"check", ARGS_CHECK_STORE, true, NULL, HAS_STORE, HAS_STORE, "check --store takes no other option; see --help"},
-    {"check", ARGS_CHECK, false, "PLAN", HAS_ORACLE | HAS_WORK, 0,
+    {"check", ARGS_CHECK_STORE, true, NULL, false, HAS_STORE, HAS_STORE,
+     "check --store takes no other option; see --help"},
+    {"check", ARGS_CHECK, false, "PLAN", false, HAS_ORACLE | HAS_WORK, 0,
      "check records nothing: leave out -o, --require and --snapshots"},
-    {"salvage", ARGS_SALVAGE, false, "FILE", HAS_OUTPUT, HAS_OUTPUT,
-     "salvage starts nothing: it takes no option but -o"},
-    {"list", ARGS_LIST, false, NULL, HAS_STORE | HAS_JSON, HAS_STORE, "list takes --store and --json; see --help"},
+    {"salvage", ARGS_SALVAGE, false, "FILE", false, HAS_OUTPUT | HAS_STORE, HAS_OUTPUT,
+     "salvage starts nothing: it takes no option but -o and --store"},
+    {"list", ARGS_LIST, false, NULL, false, HAS_STORE | HAS_JSON, HAS_STORE,
+     "list takes --store and --json; see --help"},
+    {"export", ARGS_EXPORT, false, "RECEIPT", false, HAS_STORE | HAS_OUTPUT, HAS_STORE | HAS_OUTPUT,
+     "export takes --store and -o; see --help"},
+    {"prune", ARGS_PRUNE, false, "RECEIPT", true, HAS_STORE, HAS_STORE, "prune takes --store alone; see --help"},
 };
 
 /* Takes one option in. */
@@ -143,9 +155,12 @@ static int command_take(int count, char **words, struct args *args, struct err *
            (strcmp(words[0], commands[number].name) != 0 || (commands[number].of_store && args->store == NULL)))
         number++;
     if (number == command_count)
-        return err_set(err, ERR_USAGE, "unknown command %s: the commands are run, check, salvage and list; see --help",
+        return err_set(err, ERR_USAGE,
+                       "unknown command %s: the commands are run, check, salvage, list, export and prune; see --help",
                        words[0]);
-    if (commands[number].operand != NULL && count != 2)
+    if (commands[number].takes_several && count < 2)
+        return err_set(err, ERR_USAGE, "%s takes one %s or more; see --help", words[0], commands[number].operand);
+    if (commands[number].operand != NULL && count != 2 && !commands[number].takes_several)
         return err_set(err, ERR_USAGE, "%s takes exactly one %s; see --help", words[0], commands[number].operand);
     if (commands[number].operand == NULL && count != 1)
         return err_set(err, ERR_USAGE, "%s%s takes nothing but options; see --help", words[0],
@@ -158,6 +173,8 @@ static int command_take(int count, char **words, struct args *args, struct err *
         return err_set(err, ERR_USAGE, "where should the evidence go? Add -o BUNDLE");
     args->command = commands[number].command;
     args->operand = count == 2 ? words[1] : NULL;
+    args->operands = words + 1;
+    args->operand_count = (size_t)count - 1;
     return 0;
 }
 

@@ -4,10 +4,10 @@
 #include "record/args.h"
 #include "record/check.h"
 #include "record/recording.h"
-#include "record/salvage.h"
 #include "record/stale.h"
 #include "record/store_check.h"
 #include "record/store_list.h"
+#include "record/store_verbs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -193,27 +193,25 @@ static int status_of(const struct args *args, const Exhibit__Claim *claim)
     return strcmp(claim->decision, "INCOMPLETE") == 0 ? STATUS_INCOMPLETE : STATUS_DONE;
 }
 
-/* The command salvage: the exit code says INCOMPLETE, as any judge of the bundle does. */
-static int salvage(const struct args *args)
-{
-    struct salvage_report report;
-    struct err err = {0};
-
-    if (salvage_make(args->operand, args->output, &report, &err) < 0) {
-        complain(&err);
-        return err.code == ERR_USAGE ? STATUS_USAGE : STATUS_SYSTEM;
-    }
-    (void)printf("%" PRIu64 " events and %" PRIu64 " objects (%" PRIu64 " of them named by no event) from %" PRIu64
-                 " of %" PRIu64 " bytes\n%s says partial: INCOMPLETE\n",
-                 report.event_count, report.object_count, report.loose_count, report.whole_bytes, report.file_bytes,
-                 args->output);
-    return fflush(stdout) == 0 ? STATUS_INCOMPLETE : STATUS_SYSTEM;
-}
-
 static void store_noted(void *context, const char *text)
 {
     (void)context;
     note(text);
+}
+
+/* The commands that make or drop something without recording it. Returns the exit status. */
+static int verb(const struct args *args)
+{
+    struct err err = {0};
+    int code = args->command == ARGS_EXPORT  ? store_verb_export(args, store_noted, &err)
+               : args->command == ARGS_PRUNE ? store_verb_prune(args, store_noted, &err)
+                                             : store_verb_salvage(args, store_noted, &err);
+
+    if (code == 0) /* salvage: as any judge of the bundle says */
+        return args->command == ARGS_SALVAGE ? STATUS_INCOMPLETE : STATUS_DONE;
+    (void)fflush(stdout);
+    complain(&err);
+    return code == ERR_USAGE ? STATUS_USAGE : (code == ERR_SYSTEM ? STATUS_SYSTEM : STATUS_BREAKS);
 }
 
 /* The body of store_command. Gives the exit status where the code is 0. */
@@ -305,8 +303,8 @@ int main(int argc, char **argv)
     }
     if (args.command == ARGS_CHECK)
         return check(&args, &err);
-    if (args.command == ARGS_SALVAGE)
-        return salvage(&args);
+    if (args.command == ARGS_SALVAGE || args.command == ARGS_EXPORT || args.command == ARGS_PRUNE)
+        return verb(&args);
     if (args.command == ARGS_LIST || args.command == ARGS_CHECK_STORE)
         return store_command(&args);
     if (record(&args, &claim, &interrupted, &err) < 0) {

@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
-#include "formats/plan.h"
 #include "formats/stream.h"
 
 #include <assert.h>
@@ -37,8 +36,7 @@ static int digest_order(const void *a, const void *b)
     return memcmp(a, b, DIGEST_BYTES);
 }
 
-/* Puts the digests in order, each once. */
-static void settle(struct needs *needs)
+void needs_settle(struct needs *needs)
 {
     uint8_t *digests = needs->digests.data;
     size_t kept_bytes = 0;
@@ -55,52 +53,47 @@ static void settle(struct needs *needs)
     needs->digests.size_bytes = needs->settled_bytes = kept_bytes;
 }
 
-/* Adds one. What is there twice goes before there is twice as much as may be. */
-static int note(struct needs *needs, const ProtobufCBinaryData *digest, struct err *err)
+int needs_add(struct needs *needs, const struct digest *digest, struct err *err)
 {
-    assert(digest->len == DIGEST_BYTES);
+    /* What is there twice goes before there is twice as much as may be. */
     if (needs->digests.size_bytes >= 2 * needs->settled_bytes + NEEDS_MAX_BYTES / 64)
-        settle(needs);
+        needs_settle(needs);
     if (needs->settled_bytes >= NEEDS_MAX_BYTES)
-        return err_set(err, ERR_LIMIT, "FORMAT 1.9: the receipt names more than %u inputs", LIMIT_OBJECTS);
-    return bytes_add(&needs->digests, digest->data, DIGEST_BYTES, 3 * NEEDS_MAX_BYTES, err);
+        return err_set(err, ERR_LIMIT, "FORMAT 1.9: more than %u inputs are named", LIMIT_OBJECTS);
+    return bytes_add(&needs->digests, digest->bytes, DIGEST_BYTES, 3 * NEEDS_MAX_BYTES, err);
 }
 
-/* FORMAT 7.8. The workspace is retained always. */
-static bool input_is_kept(const struct reading *reading, const char *input)
+bool needs_plan_keeps(const struct plan *plan, const char *input)
 {
     if (strcmp(input, "workspace") == 0)
-        return true;
-    for (size_t i = 0; reading->has_plan && i < reading->plan.input_count; i++)
-        if (reading->plan.inputs[i].retain && strcmp(reading->plan.inputs[i].name, input) == 0)
+        return true; /* always */
+    for (size_t i = 0; plan != NULL && i < plan->input_count; i++)
+        if (plan->inputs[i].retain && strcmp(plan->inputs[i].name, input) == 0)
             return true;
     return false;
 }
 
 /* Takes one entry of a list: a packed FreezeEntry. */
-static int entry_take(struct reading *reading, const struct cursor *packed, struct err *err)
+static int entry_take(struct needs *needs, const struct cursor *packed, struct err *err)
 {
     ProtobufCMessage *message = NULL;
     const Exhibit__FreezeEntry *entry;
+    struct digest digest;
     int code = message_unpack(&exhibit__freeze_entry__descriptor, packed->at, packed->left_bytes, &message, err);
 
     if (code < 0)
         return code;
     entry = (const Exhibit__FreezeEntry *)message;
-    if (S_ISREG(entry->mode) && entry->sha256.len > 0)
-        code = note(&reading->needs, &entry->sha256, err);
+    if (S_ISREG(entry->mode) && digest_from(entry->sha256.data, entry->sha256.len, &digest))
+        code = needs_add(needs, &digest, err);
     protobuf_c_message_free_unpacked(message, NULL);
     return code;
 }
 
-static int list_take(struct reading *reading, const struct digest *digest, struct err *err)
+int needs_add_list(struct needs *needs, const void *list, size_t list_bytes, struct err *err)
 {
-    AUTO_BYTES struct bytes list = {0};
-    struct cursor from;
+    struct cursor from = {list, list_bytes};
 
-    if (pack_read(reading->pack, PACK_OBSERVATION, digest, LIMIT_FREEZE_BYTES, &list, err) < 0)
-        return err->code;
-    from = (struct cursor){list.data, list.size_bytes};
     while (from.left_bytes > 0) {
         uint64_t tag, size_bytes;
         struct cursor packed;
@@ -108,10 +101,19 @@ static int list_take(struct reading *reading, const struct digest *digest, struc
         if (!cursor_take_varint(&from, &tag) || tag != LIST_ENTRY_TAG || !cursor_take_varint(&from, &size_bytes) ||
             size_bytes > from.left_bytes || !cursor_take_bytes(&from, (size_t)size_bytes, &packed))
             return err_set(err, ERR_FORMAT, "FORMAT 7.5: not a FreezeList");
-        if (entry_take(reading, &packed, err) < 0)
+        if (entry_take(needs, &packed, err) < 0)
             return err->code;
     }
     return 0;
+}
+
+static int list_read(struct reading *reading, const struct digest *digest, struct err *err)
+{
+    AUTO_BYTES struct bytes list = {0};
+
+    if (pack_read(reading->pack, PACK_OBSERVATION, digest, LIMIT_FREEZE_BYTES, &list, err) < 0)
+        return err->code;
+    return needs_add_list(&reading->needs, list.data, list.size_bytes, err);
 }
 
 static int start_take(struct reading *reading, const Exhibit__RecordingStart *start, struct err *err)
@@ -144,12 +146,13 @@ static int event_take(void *context, const Exhibit__Event *event, struct err *er
     if (event->what_case != EXHIBIT__EVENT__WHAT_FREEZE)
         return 0;
     freeze = event->freeze;
-    if (freeze->moment != EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE || !input_is_kept(reading, freeze->input) ||
+    if (freeze->moment != EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE ||
+        !needs_plan_keeps(reading->has_plan ? &reading->plan : NULL, freeze->input) ||
         !digest_from(freeze->list_sha256.data, freeze->list_sha256.len, &digest))
         return 0;
     if (!reading->needs.promises && !pack_find(reading->pack, PACK_OBSERVATION, &digest, NULL))
         return 0; /* it was cut off, too */
-    code = list_take(reading, &digest, err);
+    code = list_read(reading, &digest, err);
     return code < 0 ? err_wrap(err, "event %" PRIu64 ", the list of %s", event->seq, freeze->input) : 0;
 }
 
@@ -160,12 +163,11 @@ static int receipt_take(struct reading *reading, const Exhibit__Receipt *receipt
     reading->needs.promises = !receipt->partial || pack_claim(reading->pack, &claim);
     for (size_t i = 0; i < receipt->n_loose_sha256; i++)
         if (digest_from(receipt->loose_sha256[i].data, receipt->loose_sha256[i].len, &loose) &&
-            pack_find(reading->pack, PACK_INPUT, &loose, NULL) &&
-            note(&reading->needs, &receipt->loose_sha256[i], err) < 0)
+            pack_find(reading->pack, PACK_INPUT, &loose, NULL) && needs_add(&reading->needs, &loose, err) < 0)
             return err->code;
     if (events_read(reading->pack, receipt->events, event_take, reading, err) < 0)
         return err_wrap(err, "the event log");
-    settle(&reading->needs);
+    needs_settle(&reading->needs);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "formats/digest.h"
 #include "formats/pack.h"
+#include "formats/plan.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +30,18 @@ void needs_done(struct needs *needs);
  * *out is unchanged then.
  */
 int needs_read(struct pack *pack, struct needs *out, struct err *err);
+
+/* Adds a digest; needs_settle is to be called after the last one, before anything is asked. ERR_LIMIT, ERR_SYSTEM. */
+int needs_add(struct needs *needs, const struct digest *digest, struct err *err);
+
+/* Adds the regular files of a packed FreezeList in the same way. ERR_FORMAT: it is none. ERR_LIMIT, ERR_SYSTEM. */
+int needs_add_list(struct needs *needs, const void *packed, size_t size_bytes, struct err *err);
+
+/* Puts the digests in order. */
+void needs_settle(struct needs *needs);
+
+/* Whether a recording of this plan (NULL: it is not known) keeps the contents of an input (FORMAT 7.8). */
+bool needs_plan_keeps(const struct plan *plan, const char *input);
 
 /* How many digests there are, and one of them by number. */
 size_t needs_count(const struct needs *needs);

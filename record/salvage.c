@@ -8,11 +8,14 @@
 #include "base/file.h"
 #include "formats/message.h"
 #include "formats/pack_salvage.h"
+#include "formats/store.h"
 #include "formats/stream.h"
+#include "record/gather.h"
+#include "record/output.h"
+#include "record/salvage_inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,18 +24,22 @@
 #define DIGESTS_MAX_BYTES ((size_t)LIMIT_OBJECTS * DIGEST_BYTES)
 
 struct salvaging {
-    int from_fd, dir_fd;
-    char name[NAME_MAX + 1];
+    const struct salvage_request *request;
+    int from_fd;
+    struct output output;
+    struct store *store; /* NULL: none */
+    struct salvage_inputs inputs;
     struct pack_writer *pack;
     struct stream_writer *log; /* the log, segment by segment */
     struct digest last;        /* of the log's last segment */
     uint64_t event_count;
     uint8_t run_id[RUN_ID_BYTES];
     /* Digests of DIGEST_BYTES each. */
-    struct bytes found; /* of all objects, both parts */
-    struct bytes named; /* of those that events name */
-    struct bytes lists; /* of the first freezes' lists among them */
-    bool linked;        /* the segment at hand begins as it must */
+    struct bytes found;                /* of all objects, both parts */
+    struct bytes named;                /* of those that events name */
+    struct bytes lists;                /* of the first freezes' lists among them */
+    bool linked;                       /* the segment at hand begins as it must */
+    bool empty_observed, empty_frozen; /* an event names the empty object, a first freeze's list names it */
 };
 
 static int digest_note(struct bytes *to, const ProtobufCBinaryData *digest, struct err *err)
@@ -51,6 +58,7 @@ static int stream_note(struct salvaging *salvaging, const Exhibit__Stream *strea
 static int start_note(struct salvaging *salvaging, const Exhibit__RecordingStart *start, struct err *err)
 {
     memcpy(salvaging->run_id, start->run_id.data, RUN_ID_BYTES);
+    salvage_inputs_start(&salvaging->inputs, start);
     if (digest_note(&salvaging->named, &start->plan_sha256, err) < 0 ||
         digest_note(&salvaging->named, &start->oracle_sha256, err) < 0)
         return err->code;
@@ -72,8 +80,9 @@ static int event_take(void *context, const Exhibit__Event *event, struct err *er
     case EXHIBIT__EVENT__WHAT_RECORDING_START:
         return start_note(salvaging, event->recording_start, err);
     case EXHIBIT__EVENT__WHAT_FREEZE:
-        if (event->freeze->moment == EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE &&
-            digest_note(&salvaging->lists, &event->freeze->list_sha256, err) < 0)
+        if (salvage_inputs_freeze(&salvaging->inputs, event->freeze, err) < 0 ||
+            (event->freeze->moment == EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE &&
+             digest_note(&salvaging->lists, &event->freeze->list_sha256, err) < 0))
             return err->code;
         return digest_note(&salvaging->named, &event->freeze->list_sha256, err);
     case EXHIBIT__EVENT__WHAT_RUN_START:
@@ -93,6 +102,7 @@ static int event_take(void *context, const Exhibit__Event *event, struct err *er
 static int segment_try(struct salvaging *salvaging, const struct pack_found *found, struct err *err)
 {
     size_t named_bytes = salvaging->named.size_bytes, list_bytes = salvaging->lists.size_bytes;
+    size_t input_bytes = salvaging->inputs.lists.size_bytes;
     const struct digest *before = salvaging->event_count == 0 ? NULL : &salvaging->last;
     struct err other;
     int code;
@@ -109,6 +119,7 @@ static int segment_try(struct salvaging *salvaging, const struct pack_found *fou
     if (code < 0) { /* another object */
         salvaging->named.size_bytes = named_bytes;
         salvaging->lists.size_bytes = list_bytes;
+        salvaging->inputs.lists.size_bytes = input_bytes;
         return 0;
     }
     salvaging->last = found->digest;
@@ -154,6 +165,7 @@ static bool digests_have(const struct bytes *sorted, const uint8_t *digest)
 /* On a second way through the file: a first freeze's list names inputs. */
 static int list_take(void *context, const struct pack_found *found, struct err *err)
 {
+    const struct digest empty = digest_of("", 0);
     struct salvaging *salvaging = context;
     ProtobufCMessage *message = NULL;
     const Exhibit__FreezeList *list;
@@ -167,9 +179,16 @@ static int list_take(void *context, const struct pack_found *found, struct err *
         0)
         return 0;
     list = (const Exhibit__FreezeList *)message;
-    for (size_t i = 0; code == 0 && i < list->n_entries; i++)
-        if (S_ISREG(list->entries[i]->mode))
-            code = digest_note(&salvaging->named, &list->entries[i]->sha256, err);
+    for (size_t i = 0; code == 0 && i < list->n_entries; i++) {
+        const Exhibit__FreezeEntry *entry = list->entries[i];
+
+        if (!S_ISREG(entry->mode))
+            continue;
+        code = digest_note(&salvaging->named, &entry->sha256, err);
+        salvaging->empty_frozen =
+            salvaging->empty_frozen ||
+            (entry->sha256.len == DIGEST_BYTES && memcmp(entry->sha256.data, empty.bytes, DIGEST_BYTES) == 0);
+    }
     protobuf_c_message_free_unpacked(message, NULL);
     return code;
 }
@@ -178,10 +197,13 @@ static int list_take(void *context, const struct pack_found *found, struct err *
 static int loose_find(struct salvaging *salvaging, struct bytes *out, struct err *err)
 {
     const struct bytes *found = &salvaging->found;
+    const struct digest empty = digest_of("", 0);
     uint64_t whole_bytes;
 
     digests_sort(&salvaging->lists);
-    if (pack_salvage(salvaging->from_fd, salvaging->dir_fd, list_take, salvaging, &whole_bytes, err) < 0)
+    digests_sort(&salvaging->named);
+    salvaging->empty_observed = digests_have(&salvaging->named, empty.bytes); /* by events, so far */
+    if (pack_salvage(salvaging->from_fd, salvaging->output.dir_fd, list_take, salvaging, &whole_bytes, err) < 0)
         return err->code;
     digests_sort(&salvaging->found);
     digests_sort(&salvaging->named);
@@ -193,16 +215,14 @@ static int loose_find(struct salvaging *salvaging, struct bytes *out, struct err
     return 0;
 }
 
-/* The empty object is in no group. */
+/* The empty object is in no group: it is put where it is named, and in no other part. */
 static int empty_put(struct salvaging *salvaging, struct err *err)
 {
-    struct digest empty = digest_of("", 0), again;
+    struct digest again;
 
-    if (!digests_have(&salvaging->named, empty.bytes))
-        return 0;
-    if (pack_put(salvaging->pack, PACK_OBSERVATION, "", 0, &again, err) < 0)
+    if (salvaging->empty_observed && pack_put(salvaging->pack, PACK_OBSERVATION, "", 0, &again, err) < 0)
         return err->code;
-    return pack_put(salvaging->pack, PACK_INPUT, "", 0, &again, err);
+    return salvaging->empty_frozen ? pack_put(salvaging->pack, PACK_INPUT, "", 0, &again, err) : 0;
 }
 
 /* ---- the pack ---- */
@@ -232,38 +252,83 @@ static int receipt_put(struct salvaging *salvaging, struct bytes *loose, struct 
     return pack_put(salvaging->pack, PACK_OBSERVATION, packed.data, packed.size_bytes, out, err);
 }
 
-static int parts_open(struct salvaging *salvaging, const char *from, const char *to, struct err *err)
+static int parts_open(struct salvaging *salvaging, struct err *err)
 {
-    AUTO_FREE char *copy_dir = strdup(to);
-    AUTO_FREE char *copy_base = strdup(to);
+    const struct salvage_request *request = salvaging->request;
+    const struct store_request store = {
+        .path = request->store, .lock = STORE_SHARED, .note = request->note, .context = request->context};
     struct pack *finished = NULL;
     struct err partial;
 
-    if (copy_dir == NULL || copy_base == NULL)
-        return err_set_errno(err, "memory for the output's name");
-    salvaging->from_fd = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    salvaging->from_fd = open(request->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (salvaging->from_fd < 0)
-        return err_set(err, ERR_USAGE, "%s: %s", from, strerror(errno));
+        return err_set(err, ERR_USAGE, "%s: %s", request->from, strerror(errno));
     if (pack_open(salvaging->from_fd, &finished, &partial) == 0) {
+        const struct digest receipt = pack_receipt(finished);
+        char name[STORE_NAME_BYTES];
+
         pack_close(finished);
-        return err_set(err, ERR_USAGE, "%s: a finished bundle: there is nothing to salvage", from);
+        store_pack_name(&receipt, name);
+        if (request->store == NULL)
+            return err_set(err, ERR_USAGE, "%s: a finished bundle: there is nothing to salvage", request->from);
+        return err_set(err, ERR_USAGE, "%s: finished: there is nothing to salvage; rename it to %s/%s", request->from,
+                       request->store, name);
     }
-    salvaging->dir_fd = open(dirname(copy_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (salvaging->dir_fd < 0)
-        return err_set(err, ERR_USAGE, "-o %s: its folder cannot be opened (%s); make it first", to, strerror(errno));
-    (void)snprintf(salvaging->name, sizeof salvaging->name, "%.200s", basename(copy_base));
-    if (pack_writer_new(salvaging->dir_fd, salvaging->name, &salvaging->pack, err) < 0)
-        return err_wrap(err, "-o %s", to);
+    if (output_check(&salvaging->output, &(struct output_request){.file = request->output}, err) < 0 ||
+        (request->store != NULL && store_open(&store, &salvaging->store, err) < 0))
+        return err->code;
+    if (output_start(&salvaging->output, &salvaging->pack, err) < 0)
+        return err_wrap(err, "-o %s", request->output);
     salvaging->log = stream_writer_new(salvaging->pack);
     return salvaging->log == NULL ? err_set_errno(err, "memory for the log") : 0;
 }
 
-static int pack_make(struct salvaging *salvaging, const char *from, struct salvage_report *out, struct err *err)
+/* ---- the store ---- */
+
+static int plan_take(void *context, const struct pack_found *found, struct err *err)
 {
+    struct salvaging *salvaging = context;
+
+    return salvage_inputs_plan(&salvaging->inputs, found, err);
+}
+
+static int inputs_list_take(void *context, const struct pack_found *found, struct err *err)
+{
+    struct salvaging *salvaging = context;
+
+    return salvage_inputs_list(&salvaging->inputs, found, err);
+}
+
+/* Takes what is in no group of the file because the store had it. */
+static int store_take(struct salvaging *salvaging, struct salvage_report *out, struct err *err)
+{
+    struct needs *needs = &salvaging->inputs.needs;
+    struct gather gather;
+    uint64_t whole_bytes;
+    int spool_fd = salvaging->output.dir_fd;
+
+    if (pack_salvage(salvaging->from_fd, spool_fd, plan_take, salvaging, &whole_bytes, err) < 0 ||
+        pack_salvage(salvaging->from_fd, spool_fd, inputs_list_take, salvaging, &whole_bytes, err) < 0)
+        return err->code;
+    needs_settle(needs);
+    if (gather_start(&gather, salvaging->store, needs, salvaging->pack, err) < 0)
+        return err->code;
+    for (uint32_t i = 0; i < store_pack_count(salvaging->store) && gather_missing(&gather) > 0; i++)
+        if (gather_number(&gather, i, err) < 0)
+            return err->code;
+    out->store_count = gather.counts.object_count;
+    out->lost_count = gather_missing(&gather);
+    return 0;
+}
+
+static int pack_make(struct salvaging *salvaging, struct salvage_report *out, struct err *err)
+{
+    const char *from = salvaging->request->from;
     AUTO_BYTES struct bytes loose = {0};
     struct digest receipt;
     struct pack_writer *pack;
-    int code = pack_salvage(salvaging->from_fd, salvaging->dir_fd, object_take, salvaging, &out->whole_bytes, err);
+    int code =
+        pack_salvage(salvaging->from_fd, salvaging->output.dir_fd, object_take, salvaging, &out->whole_bytes, err);
 
     if (code == ERR_FORMAT)
         err->code = ERR_USAGE;
@@ -272,6 +337,7 @@ static int pack_make(struct salvaging *salvaging, const char *from, struct salva
     if (salvaging->event_count == 0)
         return err_set(err, ERR_USAGE, "%s: it ended before the recording had begun: there is no event in it", from);
     if (loose_find(salvaging, &loose, err) < 0 || empty_put(salvaging, err) < 0 ||
+        (salvaging->store != NULL && store_take(salvaging, out, err) < 0) ||
         receipt_put(salvaging, &loose, &receipt, err) < 0)
         return err->code;
     out->event_count = salvaging->event_count;
@@ -282,25 +348,26 @@ static int pack_make(struct salvaging *salvaging, const char *from, struct salva
     return pack_writer_finish(pack, &receipt, NULL, err);
 }
 
-int salvage_make(const char *from, const char *to, struct salvage_report *out, struct err *err)
+int salvage_make(const struct salvage_request *request, struct salvage_report *out, struct err *err)
 {
-    struct salvaging salvaging = {.from_fd = -1, .dir_fd = -1};
+    struct salvaging salvaging = {.request = request, .from_fd = -1, .output.dir_fd = -1};
     struct stat stat;
-    int code = parts_open(&salvaging, from, to, err);
+    int code = parts_open(&salvaging, err);
 
     *out = (struct salvage_report){0};
     if (code == 0)
-        code = pack_make(&salvaging, from, out, err);
+        code = pack_make(&salvaging, out, err);
     if (code == 0 && fstat(salvaging.from_fd, &stat) == 0)
         out->file_bytes = (uint64_t)stat.st_size;
     stream_writer_free(salvaging.log);
     pack_writer_abandon(salvaging.pack);
+    store_close(salvaging.store);
+    salvage_inputs_done(&salvaging.inputs);
     bytes_done(&salvaging.found);
     bytes_done(&salvaging.named);
     bytes_done(&salvaging.lists);
     if (salvaging.from_fd >= 0)
         (void)close(salvaging.from_fd);
-    if (salvaging.dir_fd >= 0)
-        (void)close(salvaging.dir_fd);
+    output_done(&salvaging.output);
     return code;
 }

@@ -14,10 +14,21 @@ struct salvage_report {
     uint64_t event_count;
     uint64_t object_count;
     uint64_t loose_count; /* objects that no event names */
+    uint64_t store_count; /* inputs from the store */
+    uint64_t lost_count;  /* inputs that are neither in the file nor in the store, where one was named */
+};
+
+struct salvage_request {
+    const char *from;
+    const char *output;
+    const char *store;                             /* NULL: none */
+    void (*note)(void *context, const char *text); /* what of the store was passed over or is waited for; a line each */
+    void *context;
 };
 
 /*
- * Reads the file `from` and writes the pack `to`, which must not exist. ERR_USAGE: a finished pack, not a pack, or
- * nothing in it that could be salvaged. ERR_SYSTEM. No pack is left after a failure.
+ * Reads the file and writes the pack, which must not exist; inputs that a store had already are taken from there.
+ * ERR_USAGE: a finished pack, not a pack, nothing in it that could be salvaged, or no store. ERR_FORMAT, ERR_MISMATCH,
+ * ERR_LIMIT: the store's packs. ERR_SYSTEM. No pack is left after a failure.
  */
-int salvage_make(const char *from, const char *to, struct salvage_report *out, struct err *err);
+int salvage_make(const struct salvage_request *request, struct salvage_report *out, struct err *err);

@@ -1,0 +1,69 @@
+#include "record/store_verbs.h"
+
+#include "base/bytes.h"
+#include "record/export.h"
+#include "record/prune.h"
+#include "record/salvage.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static int printed(struct err *err)
+{
+    return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
+}
+
+int store_verb_export(const struct args *args, void (*note)(void *context, const char *text), struct err *err)
+{
+    const struct export_request request = {
+        .store = args->store, .receipt = args->operands[0], .output = args->output, .note = note};
+    struct export_report report;
+    char digits[2 * DIGEST_BYTES + 1];
+
+    if (export_make(&request, &report, err) < 0)
+        return err->code;
+    hex_encode(report.receipt.bytes, DIGEST_BYTES, digits);
+    (void)printf("%s has receipt %s: %" PRIu64 " objects (%" PRIu64 " of them from other packs), %" PRIu64
+                 " blocks as they were, %" PRIu64 " bytes\n",
+                 args->output, digits, report.object_count, report.elsewhere_count, report.frame_count,
+                 report.file_bytes);
+    return printed(err);
+}
+
+int store_verb_prune(const struct args *args, void (*note)(void *context, const char *text), struct err *err)
+{
+    const struct prune_request request = {.store = args->store,
+                                          .receipts = (const char *const *)args->operands,
+                                          .receipt_count = args->operand_count,
+                                          .note = note};
+    struct prune_report report;
+    int code = prune_make(&request, &report, err);
+
+    if (report.grown_count > 0)
+        (void)printf("moved %" PRIu64 " objects into %" PRIu32 " packs that need them: %" PRIu64 " bytes\n",
+                     report.moved_count, report.grown_count, report.moved_bytes);
+    if (code < 0)
+        return code;
+    (void)printf("dropped %" PRIu32 " packs: %" PRIu64 " bytes, %" PRIu64 " freed\n", report.dropped_count,
+                 report.dropped_bytes,
+                 report.dropped_bytes > report.moved_bytes ? report.dropped_bytes - report.moved_bytes : 0);
+    return printed(err);
+}
+
+int store_verb_salvage(const struct args *args, void (*note)(void *context, const char *text), struct err *err)
+{
+    const struct salvage_request request = {
+        .from = args->operands[0], .output = args->output, .store = args->store, .note = note};
+    struct salvage_report report;
+
+    if (salvage_make(&request, &report, err) < 0)
+        return err->code;
+    (void)printf("%" PRIu64 " events and %" PRIu64 " objects (%" PRIu64 " of them named by no event) from %" PRIu64
+                 " of %" PRIu64 " bytes\n",
+                 report.event_count, report.object_count, report.loose_count, report.whole_bytes, report.file_bytes);
+    if (args->store != NULL)
+        (void)printf("%" PRIu64 " inputs from %s; %" PRIu64 " that it names are nowhere\n", report.store_count,
+                     args->store, report.lost_count);
+    (void)printf("%s says partial: INCOMPLETE\n", args->output);
+    return printed(err);
+}

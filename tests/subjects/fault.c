@@ -2,9 +2,11 @@
  * A fault at the n-th step of writing a bundle, for exhibit-record (LD_PRELOAD). FAULT=N:KIND, or 0: for none; FAULT_OF
  * says which steps are counted (default: pack); FAULT_LOG names a file that gets a line for each step, so that a test
  * can see where the fault landed. Steps of
- *   pack: the writing, syncing, cutting and naming of files whose name has ".partial-" in it, the syncing of folders;
+ *   pack: the writing, syncing, cutting and naming of files whose name has ".partial" in it, the syncing of folders,
+ *         the removing of a store's packs;
  *   spool: what goes into the nameless file in the work folder;
- *   descriptor: the making of these files, of pipes and of descriptors of processes.
+ *   descriptor: the making of these files, of pipes and of descriptors of processes, the opening of a store's files.
+ * A fault of the kind "pause" is none: the process waits for a second before the step.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -54,7 +56,7 @@ static const char *owner_of(int fd)
     name[size] = 0;
     if (strstr(name, "/exhibit-") != NULL && strstr(name, " (deleted)") != NULL)
         return "spool";
-    return strstr(name, ".partial-") != NULL ? "pack" : NULL;
+    return strstr(name, ".partial") != NULL ? "pack" : NULL;
 }
 
 /* Counts a step if it is of those that count, writes it down, and gives the kind of the fault that belongs here, or "".
@@ -83,6 +85,8 @@ static const char *fault(const char *owner, const char *what)
     }
     if (strcmp(kind, "kill-before") == 0)
         (void)kill(getpid(), SIGKILL);
+    if (strcmp(kind, "pause") == 0)
+        (void)usleep(1000000);
     return kind;
 }
 
@@ -178,12 +182,46 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
     return done;
 }
 
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+    const char *kind = fault(strstr(from, ".partial") != NULL ? "pack" : NULL, "rename");
+    int done = refused(kind);
+
+    if (done < 0)
+        return -1;
+    done = (int)raw(SYS_renameat2, (long)from_dir, from, (long)to_dir, to, 0L);
+    after(kind);
+    return done;
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+    size_t size = strlen(name), suffix_size = strlen(suffix);
+
+    return size >= suffix_size && strcmp(name + size - suffix_size, suffix) == 0;
+}
+
+int unlinkat(int folder, const char *name, int flags)
+{
+    bool counts = ends_in(name, ".pack") || ends_in(name, ".local");
+    const char *kind = fault(counts ? "pack" : NULL, "unlink");
+    int done = refused(kind);
+
+    if (done < 0)
+        return -1;
+    done = (int)raw(SYS_unlinkat, (long)folder, name, (long)flags);
+    after(kind);
+    return done;
+}
+
 /* ---- descriptors ---- */
 
 static int open_any(int folder, const char *name, int flags, unsigned mode)
 {
-    bool temporary = (flags & O_TMPFILE) == O_TMPFILE, pack = flags & O_CREAT && strstr(name, ".partial-") != NULL;
-    const char *kind = fault(temporary || pack ? "descriptor" : NULL, temporary ? "open-spool" : "open-pack");
+    bool temporary = (flags & O_TMPFILE) == O_TMPFILE, pack = flags & O_CREAT && strstr(name, ".partial") != NULL;
+    bool store = ends_in(name, ".pack") || strcmp(name, "lock") == 0 || strcmp(name, "exhibit-store") == 0;
+    const char *kind = fault(temporary || pack || store ? "descriptor" : NULL,
+                             temporary ? "open-spool" : (pack ? "open-pack" : "open-store"));
 
     return refused(kind) < 0 ? -1 : (int)raw(SYS_openat, (long)folder, name, (long)flags, (long)mode);
 }

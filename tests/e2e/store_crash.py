@@ -1,0 +1,241 @@
+#!/usr/bin/python3
+"""A prune or a recording into a store that is killed, or whose disk fails, at each step; usage:
+store_crash.py BUILD SOURCE [all]
+
+Without "all" some of the faults are tried, spread over the steps.
+
+Whatever happens to a prune, every receipt that is kept becomes a bundle that verifies, and another prune comes to the
+end. Whatever happens to a recording, the store can be listed, checked and recorded into, and what it left is named and
+becomes an INCOMPLETE bundle.
+"""
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+import hostile
+from crash import ERRORS, HARMLESS, KILLS, whole_groups
+from hostile import BUILD, run
+from stores import INPUTS, Content, Store, judged, wanted
+
+ALL = sys.argv[3:] == ["all"]
+FAULT = str(BUILD / "lib" / "libfault.so")
+COMMON = {**{f"file-{i}": bytes(f"file {i}\n", "ascii") for i in range(9)}, "one": b"one\n", "two": b"two\n", "empty": b""}
+FIRST = {**COMMON, "first": b"the first alone\n"}
+SECOND = {**COMMON, "second": b"the second alone\n", "one": b"another one\n"}
+THIRD = {"two": b"two\n", "one": b"one\n", "third": b"the third alone\n"}
+WORKERS = 3
+
+
+class Worker:
+    """Tries faults in copies of one store, one after the other; keeps what went otherwise."""
+
+    def __init__(self, name, store, receipts):
+        self.name, self.source, self.receipts = name, store, receipts
+        self.wrong, self.at = [], ""
+        self.count = {"faults": 0, "kills": 0, "exported": 0, "salvaged": 0}
+
+    def want(self, right, text):
+        if not right:
+            self.wrong.append(f"{self.at}: {text}")
+
+    def copy(self, number):
+        """The packs are never changed in place: links are copies."""
+        store = Store(f"{self.name}-{number}")
+        shutil.copytree(self.source.path, store.path, copy_function=os.link)
+        for name in ("lock", "exhibit-store"):
+            (store.path / name).unlink()
+            shutil.copy(self.source.path / name, store.path / name)
+        return store
+
+    def end(self, store):
+        shutil.rmtree(store.folder)
+
+    def env(self, store, step, kind, of):
+        log = store.folder / "steps"
+        log.unlink(missing_ok=True)
+        return {"PATH": os.environ["PATH"], "LD_PRELOAD": FAULT, "FAULT": f"{step}:{kind}", "FAULT_OF": of,
+                "FAULT_LOG": str(log)}
+
+    def landed(self, store, step, kind):
+        """Wants the fault to have come where it was meant to; gives the call."""
+        log = store.folder / "steps"
+        lines = log.read_text().splitlines() if log.exists() else []
+        hit = [line for line in lines if line.split()[2:] == [kind]]
+        self.want(len(hit) == 1 and hit[0].startswith(f"{step} "), f"the fault did not land: {lines[-2:]}")
+        self.want(kind not in KILLS or lines[-1:] == hit, "it went on after the kill")
+        self.count["faults"] += 1
+        self.count["kills"] += kind in KILLS
+        return hit[0].split()[1] if hit else ""
+
+    def expect_exports(self, store, kept):
+        for receipt, files in kept.items():
+            done, out = store.export(receipt)
+            self.want(done.returncode == 0, f"export exits {done.returncode}: {done.stderr}")
+            if done.returncode == 0:
+                code, verdict = hostile.verified(out)
+                self.want(code == 3, f"verify exits {code}: {verdict}")
+                self.want(set(Content(out).objects[INPUTS]) == wanted(files), "the bundle has other inputs")
+                self.count["exported"] += 1
+
+    # ---- prune
+
+    def prune_fault(self, number, step, kind, of):
+        self.at = f"prune, {kind} at step {step} of {of}"
+        first, second, third = self.receipts
+        store = self.copy(number)
+        done = store.prune(first, env=self.env(store, step, kind, of))
+        call = self.landed(store, step, kind)
+        if kind in KILLS:
+            self.want(done.returncode == -9, f"exit {done.returncode}")
+        elif kind == "short" or (kind == "EINTR" and call == "write"):
+            self.want(done.returncode == 0, f"exit {done.returncode}: {done.stderr}")
+        else:
+            self.want(done.returncode == 5 and done.stderr.count("\n") >= 1, f"exit {done.returncode}: {done.stderr}")
+            self.want(not list(store.path.glob(".*.partial-*")), "it left a partial file")
+        self.want({second, third} <= set(store.receipts()), "a kept pack is gone")
+        self.expect_exports(store, {second: SECOND, third: THIRD})
+        if first in store.receipts():
+            self.expect_exports(store, {first: FIRST})
+            again = store.prune(first)
+            self.want(again.returncode == 0, f"prune again exits {again.returncode}: {again.stderr}")
+            self.expect_exports(store, {second: SECOND, third: THIRD})
+        names = sorted(["exhibit-store", "lock", f"{second}.pack", f"{third}.pack"])
+        self.want(store.names() == names, f"in the store are {store.names()}")
+        self.end(store)
+
+    # ---- record
+
+    def partial_expect(self, store, partial):
+        """What a killed recording left is named, and salvaged with what the store had."""
+        content = partial.read_bytes()
+        told = run("exhibit-record", "check", "--store", store.path)
+        self.want(partial.name in told.stdout + told.stderr, f"check does not name {partial.name}: {told}")
+        out = store.folder / "salvaged.exhibit"
+        made = run("exhibit-record", "salvage", partial, "--store", store.path, "-o", out)
+        if content.endswith(b"EXHIBEND"):
+            name = made.stderr.rstrip("\n").rpartition("rename it to ")[2]
+            self.want(made.returncode == 2 and name.startswith(f"{store.path}/"), f"salvage: {made}")
+            os.link(partial, name)
+            self.expect_exports(store, {os.path.basename(name)[:-5]: SECOND})
+            os.unlink(name)
+            return
+        if made.returncode == 2:
+            self.want("before the recording had begun" in made.stderr or "not a pack" in made.stderr, made.stderr)
+            self.want(whole_groups(content)[0] < 4000, "something could have been salvaged")
+            return
+        self.want(made.returncode == 3, f"salvage exits {made.returncode}: {made.stderr}")
+        self.want("; 0 that it names are nowhere" in made.stdout, made.stdout)
+        try:
+            judged(out)
+        except AssertionError as error:
+            self.want(False, f"the salvaged bundle: {error}")
+        have = set(Content(out).objects[INPUTS])
+        self.want(have in (wanted(SECOND), set()), "the salvaged bundle has other inputs")
+        self.count["salvaged"] += have != set()
+
+    def record_fault(self, number, step, kind, of):
+        self.at = f"record, {kind} at step {step} of {of}"
+        first = self.receipts[0]
+        store = self.copy(number) if self.source.path.exists() else Store(f"{self.name}-{number}")
+        place = store.place(SECOND)
+        before = set(store.receipts())
+        done = place.record(store.words(place), env=self.env(store, step, kind, of))
+        call = self.landed(store, step, kind)
+        partials = list(store.path.glob(".recording.partial-*"))
+        fresh = set(store.receipts()) - before
+        if kind in KILLS:
+            self.want(done.code == -9, f"exit {done.code}")
+            self.want(len(partials) + len(fresh) <= 1, f"it left {partials} and {fresh}")
+        elif kind == "short" or (kind == "EINTR" and call == "write"):
+            self.want(done.code == 3 and len(fresh) == 1, f"exit {done.code}: {done.err}")
+        else:
+            self.want(done.code == 5 and not fresh and not partials, f"exit {done.code}: {done.err}, {store.names()}")
+        for partial in partials:
+            self.partial_expect(store, partial)
+        if (store.path / "exhibit-store").exists():
+            for verb in ("list", "check"):
+                told = run("exhibit-record", verb, "--store", store.path)
+                self.want(told.returncode == 0, f"{verb} exits {told.returncode}: {told.stdout}{told.stderr}")
+        again = store.place(SECOND)
+        done = again.record([*store.words(again)[:-1], place.folder / "work"])  # which is cleaned
+        self.want(done.code == 3, f"another recording exits {done.code}: {done.err}")
+        for partial in partials:
+            self.want(partial.name in done.err, f"the next recording does not name {partial.name}: {done.err}")
+        last = set(store.receipts()) - before - fresh
+        self.want(len(last) == 1, f"another recording made {last}")
+        self.expect_exports(store, {receipt: SECOND for receipt in fresh | last})
+        if first in before:
+            self.expect_exports(store, {first: FIRST})
+        self.end(store)
+
+
+class StoreCrash(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.store = Store("base")
+        cls.receipts = [cls.store.record(files) for files in (FIRST, SECOND, THIRD)]
+        cls.one = Store("one")
+        cls.ones = [cls.one.record(FIRST)]
+        cls.none = Store("none")
+
+    def steps(self, of, calls, act):
+        """How many steps there are without a fault; `act` makes them in a store with an environment."""
+        worker = Worker(f"count-{of}-{self.id()[-12:].replace('_', '-')}", self.store, self.receipts)
+        store = Store(worker.name)
+        act(worker, store, worker.env(store, 0, "none", of))
+        log = (store.folder / "steps").read_text().splitlines()
+        self.assertEqual({line.split()[1] for line in log}, calls)
+        return len(log)
+
+    def tried(self, faults, share, work, source, receipts):
+        """Tries one of each `share` faults, or all, and tells how many there were."""
+        chosen = faults if ALL else faults[share // 2::share]
+
+        def some(number):
+            worker = Worker(f"{self.id().rpartition('_')[2]}-{number}", source, receipts)
+            for i, fault in enumerate(chosen[number::WORKERS]):
+                work(worker, i, *fault)
+            return worker
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            workers = list(pool.map(some, range(WORKERS)))
+        wrong = [text for worker in workers for text in worker.wrong]
+        self.assertEqual(wrong, [], "\n".join(wrong[:20]))
+        told = {name: sum(worker.count[name] for worker in workers) for name in workers[0].count}
+        print(f"{len(faults)} faults are possible: {told}", file=sys.stderr)
+        self.assertEqual(told["faults"], len(chosen))
+        self.assertEqual(hostile.leftovers(), [])
+        return told
+
+    def test_a_fault_in_a_prune_loses_nothing_that_is_kept(self):
+        def act(worker, store, env):
+            shutil.copytree(self.store.path, store.path)
+            done = store.prune(self.receipts[0], env=env)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder", "unlink"}, act)
+        shutil.rmtree(hostile.ROOT / f"count-pack-{self.id()[-12:].replace('_', '-')}")
+        opened = self.steps("descriptor", {"open-pack", "open-store"}, act)
+        faults = [(step, kind, "pack") for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
+        faults += [(step, "EMFILE", "descriptor") for step in range(1, opened + 1)]
+        told = self.tried(faults, 23, Worker.prune_fault, self.store, self.receipts)
+        self.assertGreaterEqual(told["faults"], 200 if ALL else 10)
+
+    def test_a_fault_in_a_recording_leaves_a_store_that_can_be_used(self):
+        def act(worker, store, env):
+            shutil.copytree(self.one.path, store.path)
+            place = store.place(SECOND)
+            self.assertEqual(place.record(store.words(place), env=env).code, 3, place.done.err)
+        count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder"}, act)
+        faults = [(step, kind, "pack") for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
+        told = self.tried(faults, 29, Worker.record_fault, self.one, self.ones)
+        self.assertGreaterEqual(told["salvaged"], 20 if ALL else 1)
+
+    def test_a_fault_while_a_store_is_made_leaves_one_or_none(self):
+        faults = [(step, kind, "pack") for step in range(1, 5) for kind in KILLS + ERRORS + HARMLESS]
+        self.tried(faults, 7, Worker.record_fault, self.none, self.ones)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -452,6 +452,7 @@ static void a_damaged_block_is_refused_with_its_place_where_something_of_it_is_w
 struct told {
     struct list list;
     unsigned count;
+    unsigned sound_count;
     struct err err;
 };
 
@@ -470,6 +471,28 @@ static void tell(void *context, const struct err *err)
     told->count++;
 }
 
+static void count_sound(void *context, const struct digest *digest)
+{
+    struct told *told = context;
+
+    assert_true(list_wants(&told->list, digest));
+    told->sound_count++;
+}
+
+/* What pack_sound says of three objects of which a block is damaged: the others are sound. */
+static void expect_sound(struct pack *from, uint32_t block)
+{
+    struct told told = {.list = {three, 3}};
+    struct err err = {0};
+    unsigned right = 0;
+
+    must(pack_sound(from, PACK_INPUT, &(struct pack_wish){told_wants, tell, &told}, count_sound, &err), &err);
+    for (uint32_t i = 0; i < 3; i++)
+        right += !is_in(from, PACK_INPUT, &three[i], block);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.sound_count, right);
+}
+
 static void what_a_damaged_block_holds_is_left_out_where_that_is_asked_for(void **state)
 {
     (void)state;
@@ -485,6 +508,7 @@ static void what_a_damaged_block_holds_is_left_out_where_that_is_asked_for(void 
         uint64_t first, last;
 
         flip("from", block.frame.at + block.frame.size_bytes / 2);
+        expect_sound(from, i);
         must(pack_copy(from, PACK_INPUT, &(struct pack_wish){told_wants, tell, &told}, writer, &counts, &err), &err);
         must(pack_writer_finish(writer, &receipt, NULL, &err), &err);
         assert_int_equal(told.count, 1);

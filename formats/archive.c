@@ -48,6 +48,8 @@ struct listing {
     struct digest_run *run;
     struct archive_list list;
     size_t room;
+    int (*look)(void *context, bool begins, const void *piece, size_t size_bytes, struct err *err);
+    void *look_context;
 };
 
 /* Says what the format reader said; where its source failed, what that said. */
@@ -154,6 +156,7 @@ static int add_hole(struct listing *listing, uint64_t *at, uint64_t end, struct 
 static int read_content(struct listing *listing, struct archive_entry *entry, uint64_t *out_size, struct err *err)
 {
     uint64_t at = 0;
+    bool begins = true;
     int code, told;
 
     digest_run_reset(listing->run);
@@ -174,6 +177,12 @@ static int read_content(struct listing *listing, struct archive_entry *entry, ui
             return code;
         digest_run_add(listing->run, block, size_bytes);
         at += size_bytes;
+        if (listing->look != NULL && size_bytes > 0) {
+            code = listing->look(listing->look_context, begins, block, size_bytes, err);
+            if (code < 0)
+                return code;
+            begins = false;
+        }
     }
     /* A sparse member may end in a hole, which no block tells. */
     if (archive_entry_size_is_set(entry) && archive_entry_size(entry) > 0) {
@@ -337,7 +346,14 @@ void archive_zone_set(void)
 
 int archive_list_read(const void *from, size_t size_bytes, struct archive_list *out, struct err *err)
 {
-    struct listing listing = {0};
+    return archive_list_read_by(from, size_bytes, NULL, NULL, out, err);
+}
+
+int archive_list_read_by(const void *from, size_t size_bytes,
+                         int (*look)(void *context, bool begins, const void *piece, size_t size_bytes, struct err *err),
+                         void *context, struct archive_list *out, struct err *err)
+{
+    struct listing listing = {.look = look, .look_context = context};
     /* libarchive turns the names of some formats into the locale's encoding: this one keeps all of Unicode. */
     locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     locale_t before = utf8 == (locale_t)0 ? (locale_t)0 : uselocale(utf8);

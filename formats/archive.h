@@ -34,5 +34,13 @@ void archive_zone_set(void);
  */
 int archive_list_read(const void *from, size_t size_bytes, struct archive_list *out, struct err *err);
 
+/*
+ * The same, and hands on the content of each member as it is unpacked, holes left out: `begins` with the first piece of
+ * each. `look` (NULL: nobody) returns 0, or a negative err_code with err filled, which ends the listing.
+ */
+int archive_list_read_by(const void *from, size_t size_bytes,
+                         int (*look)(void *context, bool begins, const void *piece, size_t size_bytes, struct err *err),
+                         void *context, struct archive_list *out, struct err *err);
+
 /* Releases it. Harmless on the empty one. */
 void archive_list_done(struct archive_list *list);

@@ -63,11 +63,19 @@ struct digest digest_of(const void *from, size_t size_bytes)
 
 int digest_of_fd(int fd, struct digest *out, uint64_t *out_size_bytes, struct err *err)
 {
+    return digest_of_fd_after(NULL, 0, fd, out, out_size_bytes, err);
+}
+
+int digest_of_fd_after(const void *before, size_t before_bytes, int fd, struct digest *out, uint64_t *out_size_bytes,
+                       struct err *err)
+{
     struct digest_run *run = digest_run_new();
     uint64_t offset = 0;
 
     if (run == NULL)
         return err_set(err, ERR_SYSTEM, "memory for a digest");
+    if (before_bytes > 0)
+        digest_run_add(run, before, before_bytes);
     for (;;) {
         uint8_t part[65536];
         ssize_t got = pread(fd, part, sizeof part, (off_t)offset);

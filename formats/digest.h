@@ -42,6 +42,10 @@ struct digest digest_of(const void *from, size_t size_bytes);
 /* The digest and length of everything that can be read from fd from offset 0. ERR_SYSTEM: a read error. */
 int digest_of_fd(int fd, struct digest *out, uint64_t *out_size_bytes, struct err *err);
 
+/* The same of `before_bytes` bytes and then of fd; the length is that of fd alone. */
+int digest_of_fd_after(const void *before, size_t before_bytes, int fd, struct digest *out, uint64_t *out_size_bytes,
+                       struct err *err);
+
 /* Whether two are equal. */
 static inline bool digest_equal(const struct digest *a, const struct digest *b)
 {

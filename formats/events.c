@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-enum { VARINT_BYTES = 10, RECEIPT_VERSION = 1, CLAIM_VERSION = 2 };
+enum { VARINT_BYTES = 10, RECEIPT_VERSION = 2, CLAIM_VERSION = 2 };
 
 int events_append(struct stream_writer *writer, const Exhibit__Event *event, struct err *err)
 {

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Bounds of a batch: its memory, its work, and how many files are open at once. */
@@ -23,13 +24,14 @@ struct intake_file {
     bool is_whole;      /* digest and size are set; with `keep` the content is in the batch */
     size_t place_bytes; /* of its content in the batch, for room_bytes */
     size_t room_bytes;
-    uint64_t size_bytes;
+    uint64_t size_bytes; /* with the salt, where there is one */
     struct digest digest;
 };
 
 struct intake_batch {
     struct crew_job job;
     bool keep;
+    const uint8_t *salt;
     uint8_t *content; /* BATCH_BYTES where `keep`; NULL before the first */
     uint64_t used_bytes;
     unsigned count;
@@ -66,14 +68,21 @@ static void file_close(struct intake_file *file)
     file->fd = -1;
 }
 
+static size_t salt_size(const uint8_t *salt)
+{
+    return salt == NULL ? 0 : INTAKE_SALT_BYTES;
+}
+
 /* Reads a file into its room. One that does not fit any more is left to be put by itself. */
 static int file_read(struct intake_batch *batch, struct intake_file *file, struct err *err)
 {
     uint8_t *to = batch->content + file->place_bytes;
-    size_t have = 0;
+    size_t salt_bytes = salt_size(batch->salt), have = salt_bytes;
 
+    if (salt_bytes > 0)
+        memcpy(to, batch->salt, salt_bytes);
     while (have < file->room_bytes) {
-        ssize_t got = pread(file->fd, to + have, file->room_bytes - have, (off_t)have);
+        ssize_t got = pread(file->fd, to + have, file->room_bytes - have, (off_t)(have - salt_bytes));
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -92,10 +101,12 @@ static int file_read(struct intake_batch *batch, struct intake_file *file, struc
     return 0;
 }
 
-static int file_digest(struct intake_file *file, struct err *err)
+static int file_digest(const struct intake_batch *batch, struct intake_file *file, struct err *err)
 {
-    int code = digest_of_fd(file->fd, &file->digest, &file->size_bytes, err);
+    size_t salt_bytes = salt_size(batch->salt);
+    int code = digest_of_fd_after(batch->salt, salt_bytes, file->fd, &file->digest, &file->size_bytes, err);
 
+    file->size_bytes += salt_bytes;
     file->is_whole = code == 0;
     file_close(file);
     return code;
@@ -113,7 +124,7 @@ static void batch_work(struct crew_job *job, unsigned worker)
 
         if (file->fd < 0)
             continue;
-        code = batch->keep ? file_read(batch, file, &batch->err) : file_digest(file, &batch->err);
+        code = batch->keep ? file_read(batch, file, &batch->err) : file_digest(batch, file, &batch->err);
         if (code < 0)
             batch->failed = i;
     }
@@ -133,14 +144,16 @@ static int file_finish(struct intake *intake, struct intake_batch *batch, unsign
         code = pack_put_digested(request->keep, request->part, batch->content + file->place_bytes,
                                  (size_t)file->size_bytes, &file->digest, err);
     } else if (file->has_file && !file->is_whole) {
-        code = pack_put_fd(request->keep, request->part, file->fd, &file->digest, &file->size_bytes, err);
+        code = pack_put_fd_after(request->keep, request->part, request->salt, salt_size(request->salt), file->fd,
+                                 &file->digest, &file->size_bytes, err);
     }
     file_close(file);
     if (code < 0) {
         (void)request->done(request->context, NULL, 0, err);
         return err->code;
     }
-    return request->done(request->context, &file->digest, file->size_bytes, err);
+    return request->done(request->context, &file->digest,
+                         file->has_file ? file->size_bytes - salt_size(request->salt) : 0, err);
 }
 
 /* The crew that the intake uses, or NULL where it needed none so far. */
@@ -207,6 +220,7 @@ static int open_batch(struct intake *intake, struct intake_batch **out, struct e
     if ((*slot)->job.done || (*slot)->job.work == NULL) { /* it was emptied, or is new */
         (*slot)->job = (struct crew_job){.work = batch_work};
         (*slot)->keep = intake->request.keep != NULL;
+        (*slot)->salt = intake->request.salt;
         (*slot)->failed = BATCH_FILES;
         (*slot)->count = 0;
         (*slot)->used_bytes = 0;
@@ -245,9 +259,10 @@ static int give_large(struct intake *intake, int fd, struct err *err)
         code = collect_all(intake, err);
     if (code < 0)
         return code;
-    code = pack_put_fd(request->keep, request->part, fd, &digest, &size_bytes, err);
+    code = pack_put_fd_after(request->keep, request->part, request->salt, salt_size(request->salt), fd, &digest,
+                             &size_bytes, err);
     if (code == 0)
-        return request->done(request->context, &digest, size_bytes, err);
+        return request->done(request->context, &digest, size_bytes - salt_size(request->salt), err);
     (void)request->done(request->context, NULL, 0, err);
     return err->code;
 }
@@ -256,10 +271,12 @@ int intake_give(struct intake *intake, int given_fd, uint64_t size_bytes, struct
 {
     AUTO_FD int fd = given_fd;
     bool keep = intake->request.keep != NULL;
-    size_t room_bytes = keep && fd >= 0 && size_bytes < BATCH_BYTES ? (size_t)size_bytes + 1 : 0;
+    size_t salt_bytes = salt_size(intake->request.salt);
+    bool large = size_bytes >= BATCH_BYTES - salt_bytes;
+    size_t room_bytes = keep && fd >= 0 && !large ? (size_t)size_bytes + salt_bytes + 1 : 0;
     struct intake_batch *batch;
 
-    if (keep && fd >= 0 && size_bytes >= BATCH_BYTES)
+    if (keep && fd >= 0 && large)
         return give_large(intake, fd, err);
     if (open_batch(intake, &batch, err) < 0)
         return err->code;

@@ -7,16 +7,19 @@
 #include "base/err.h"
 #include "formats/pack.h"
 
+#define INTAKE_SALT_BYTES 32u
+
 /* Owned by the caller, free with intake_free. */
 struct intake;
 
 struct intake_request {
     struct pack_writer *keep; /* NULL: digests only. Borrowed until intake_free, and not to be used until then */
     enum pack_part part;
+    const uint8_t *salt; /* INTAKE_SALT_BYTES that stand before each content, in digest and pack; NULL: nothing does */
     /*
      * Called in the order of intake_give for each thing given, from within intake_give and intake_finish. digest NULL:
      * it could not be read or kept, and err says why; whatever is returned, the intake has failed. Else returns 0 or a
-     * negative err_code with err filled, which ends the intake.
+     * negative err_code with err filled, which ends the intake. size_bytes is without the salt.
      */
     int (*done)(void *context, const struct digest *digest, uint64_t size_bytes, struct err *err);
     void *context;

@@ -38,6 +38,8 @@
 #define LIMIT_ARGV_COUNT 4096
 #define LIMIT_ARGV_BYTES (256u << 10)  /* kept of the argv of a process that was seen */
 #define LIMIT_WORDS_BYTES (896u << 10) /* argv, command and environment of a run, expanded, 8 more for each item */
+#define LIMIT_SECRET_BYTES (64u << 10) /* the value of a secret, */
+#define LIMIT_SECRET_LEAST_BYTES 8     /* and the least: a shorter one is anywhere */
 #define LIMIT_CASES 256
 #define LIMIT_TRIALS 64
 #define LIMIT_EFFECTS 32

@@ -69,6 +69,10 @@ int pack_put(struct pack_writer *writer, enum pack_part part, const void *from, 
 int pack_put_fd(struct pack_writer *writer, enum pack_part part, int fd, struct digest *out_digest,
                 uint64_t *out_size_bytes, struct err *err);
 
+/* The same of `before_bytes` bytes (at most 4096, borrowed) and then of fd, as one object; the length is of both. */
+int pack_put_fd_after(struct pack_writer *writer, enum pack_part part, const void *before, size_t before_bytes, int fd,
+                      struct digest *out_digest, uint64_t *out_size_bytes, struct err *err);
+
 /* Whether the part has an object of this digest by now. */
 bool pack_put_has(const struct pack_writer *writer, enum pack_part part, const struct digest *digest);
 
@@ -121,6 +125,9 @@ struct digest pack_receipt(const struct pack *pack);
 
 /* The claim's digest. False: the pack has no claim; out unset. */
 bool pack_claim(const struct pack *pack, struct digest *out);
+
+/* How many blocks of a part were asked for so far, one that was at hand included: whether anything of it was read. */
+uint64_t pack_blocks_read(const struct pack *pack, enum pack_part part);
 
 /* How many objects a part has. */
 uint32_t pack_object_count(const struct pack *pack, enum pack_part part);

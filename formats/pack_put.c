@@ -111,12 +111,14 @@ int pack_put(struct pack_writer *writer, enum pack_part part, const void *from, 
     return code;
 }
 
-/* A file that is being read through. */
+/* A file that is being read through, after bytes that stand before it. */
 struct reading {
     struct pack_writer *writer;
     enum pack_part part;
+    const uint8_t *before;
+    size_t before_bytes;
     int fd;
-    uint64_t offset_bytes;
+    uint64_t offset_bytes; /* in both */
     struct digest_run *run;
 };
 
@@ -125,8 +127,10 @@ static int read_piece(const struct reading *reading, uint8_t *to, size_t size_by
 {
     size_t have = 0;
 
+    for (; have < size_bytes && reading->offset_bytes + have < reading->before_bytes; have++)
+        to[have] = reading->before[reading->offset_bytes + have];
     while (have < size_bytes) {
-        uint64_t at = reading->offset_bytes + have;
+        uint64_t at = reading->offset_bytes + have - reading->before_bytes;
         ssize_t got = pread(reading->fd, to + have, size_bytes - have, (off_t)at);
 
         if (got < 0 && errno == EINTR)
@@ -193,13 +197,14 @@ static int keep_piece(struct reading *reading, bool *out_more, struct err *err)
     return took(reading, to, got, err);
 }
 
-/* Reads fd to its end for digest and size, and appends the bytes to the part's content where `keep`. */
-static int run_through(struct pack_writer *writer, enum pack_part part, int fd, bool keep, struct layout_object *object,
-                       struct err *err)
+/* Reads it to its end for digest and size, and appends the bytes to the part's content where `keep`. */
+static int run_through(const struct reading *from, bool keep, struct layout_object *object, struct err *err)
 {
-    struct reading reading = {.writer = writer, .part = part, .fd = fd, .run = digest_run_new()};
-    int code = reading.run == NULL ? err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256") : 0;
+    struct reading reading = *from;
+    int code;
 
+    reading.run = digest_run_new();
+    code = reading.run == NULL ? err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256") : 0;
     for (bool more = true; code == 0 && more;)
         code = keep ? keep_piece(&reading, &more, err) : pass_piece(&reading, &more, err);
     if (code == 0) {
@@ -215,13 +220,14 @@ static int run_through(struct pack_writer *writer, enum pack_part part, int fd, 
  * to see whether it is there already. It is stored as it is read; where that turns out to be there already (the file
  * changed in between), it is taken back.
  */
-static int put_large(struct pack_writer *writer, enum pack_part part, int fd, uint64_t seems_bytes,
-                     struct layout_object *object, struct err *err)
+static int put_large(const struct reading *from, uint64_t seems_bytes, struct layout_object *object, struct err *err)
 {
+    struct pack_writer *writer = from->writer;
+    enum pack_part part = from->part;
     int code = 0;
 
     if (size_is_known(writer, part, seems_bytes)) {
-        code = run_through(writer, part, fd, false, object, err);
+        code = run_through(from, false, object, err);
         if (code < 0 || is_there(writer, part, &object->digest, object->size_bytes))
             return code;
     }
@@ -231,7 +237,7 @@ static int put_large(struct pack_writer *writer, enum pack_part part, int fd, ui
     pack_grow_mark(&writer->grow, part);
     code = pack_grow_begin(&writer->grow, part, &object->block, &object->offset_bytes, err);
     if (code == 0)
-        code = run_through(writer, part, fd, true, object, err);
+        code = run_through(from, true, object, err);
     if (code < 0)
         return code;
     if (is_there(writer, part, &object->digest, object->size_bytes))
@@ -244,13 +250,20 @@ static int put_large(struct pack_writer *writer, enum pack_part part, int fd, ui
 int pack_put_fd(struct pack_writer *writer, enum pack_part part, int fd, struct digest *out_digest,
                 uint64_t *out_size_bytes, struct err *err)
 {
-    const struct reading reading = {.fd = fd};
+    return pack_put_fd_after(writer, part, NULL, 0, fd, out_digest, out_size_bytes, err);
+}
+
+int pack_put_fd_after(struct pack_writer *writer, enum pack_part part, const void *before, size_t before_bytes, int fd,
+                      struct digest *out_digest, uint64_t *out_size_bytes, struct err *err)
+{
+    const struct reading reading = {
+        .writer = writer, .part = part, .before = before, .before_bytes = before_bytes, .fd = fd};
     struct layout_object object = {0};
     struct stat stat;
     size_t got = LIMIT_BLOCK_BYTES;
     int code;
 
-    assert(!writer->spent && (part == PACK_OBSERVATION || part == PACK_INPUT));
+    assert(!writer->spent && (part == PACK_OBSERVATION || part == PACK_INPUT) && before_bytes <= 4096);
     code = fstat(fd, &stat) < 0 ? err_set_errno(err, "stat") : piece_make(writer, err);
     if (code == 0 && stat.st_size < LIMIT_BLOCK_BYTES) /* what is read counts: it may have grown */
         code = read_piece(&reading, writer->piece, LIMIT_BLOCK_BYTES, &got, err);
@@ -258,7 +271,7 @@ int pack_put_fd(struct pack_writer *writer, enum pack_part part, int fd, struct 
         object.size_bytes = got;
         code = pack_put(writer, part, writer->piece, got, &object.digest, err);
     } else if (code == 0) {
-        code = put_large(writer, part, fd, (uint64_t)stat.st_size, &object, err);
+        code = put_large(&reading, (uint64_t)stat.st_size + before_bytes, &object, err);
     }
     writer->spent = code < 0;
     if (code < 0)

@@ -270,6 +270,7 @@ int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, con
     struct pack_cache *cache = &pack->cache[pack_slot(part)];
     struct layout_block block = pack_index_block(&pack->index[pack_slot(part)], number);
 
+    pack->blocks_read[pack_slot(part)]++;
     if (!cache->filled || cache->block != number) {
         int code;
 
@@ -301,6 +302,11 @@ static int wrong_digest(const struct pack_index *index, const struct layout_obje
     if (object->size_bytes > 0)
         block = pack_index_block(index, last);
     return frame_fault(err, ERR_MISMATCH, block.frame, "FORMAT 4.8: object %s has other content", digits);
+}
+
+uint64_t pack_blocks_read(const struct pack *pack, enum pack_part part)
+{
+    return pack->blocks_read[pack_slot(part)];
 }
 
 int pack_read_pieces(struct pack *pack, enum pack_part part, const struct digest *digest,

@@ -23,6 +23,7 @@ struct pack {
     bool inputs_skipped; /* opened without the inputs' index */
     uint64_t read_bytes; /* handed on so far, and how many may be */
     uint64_t read_max_bytes;
+    uint64_t blocks_read[PACK_PART_COUNT];
     ZSTD_DCtx *decoder;
     uint8_t *frame; /* FRAME_BLOCK_MAX_BYTES; NULL before the first block */
 };

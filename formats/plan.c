@@ -33,8 +33,9 @@ static int places_read(struct plan_reader *reader, const struct yaml_node *root,
 /* Everything but source, digest, file and folder. */
 static int parse(struct plan_reader *reader, const struct yaml *yaml, struct err *err)
 {
-    static const char *const known[] = {"version", "name", "oracle",   "candidate", "workspace", "environment",
-                                        "inputs",  "pins", "binaries", "cases",     "trials",    NULL};
+    static const char *const known[] = {"version",     "name",   "oracle", "candidate", "workspace",
+                                        "environment", "inputs", "local",  "pins",      "binaries",
+                                        "cases",       "trials", NULL};
     const struct yaml_node *root = yaml->root, *name, *candidate, *environment;
     struct plan *plan = reader->plan;
 
@@ -46,6 +47,7 @@ static int parse(struct plan_reader *reader, const struct yaml *yaml, struct err
     if ((environment != NULL &&
          plan_environment_read(reader, environment, &plan->environment, &plan->environment_count, err) < 0) ||
         plan_inputs_read(reader, yaml_get(root, "inputs"), err) < 0 ||
+        plan_local_read(reader, yaml_get(root, "local"), err) < 0 ||
         plan_pins_read(reader, yaml_get(root, "pins"), err) < 0 ||
         plan_binaries_read(reader, yaml_get(root, "binaries"), err) < 0 ||
         plan_cases_read(reader, yaml_get(root, "cases"), err) < 0 ||
@@ -103,6 +105,42 @@ int plan_parse_recorded(const void *from, size_t size_bytes, struct plan *out, s
                                                 LIMIT_YAML_BYTES)
                                       : err->code;
     return source_parse(&reader, "the recorded plan", err);
+}
+
+static const struct plan_variable *secret_among(const struct plan_variable *variables, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (variables[i].secret != NULL)
+            return &variables[i];
+    return NULL;
+}
+
+bool plan_has_secret(const struct plan *plan)
+{
+    bool found = secret_among(plan->environment, plan->environment_count) != NULL;
+
+    for (size_t i = 0; i < plan->case_count; i++)
+        found = found || secret_among(plan->cases[i].environment, plan->cases[i].environment_count) != NULL;
+    return found;
+}
+
+bool plan_input_is_local(const struct plan *plan, const char *name)
+{
+    if (strcmp(name, "workspace") == 0)
+        return plan->workspace_local;
+    for (size_t i = 0; i < plan->input_count; i++)
+        if (strcmp(plan->inputs[i].name, name) == 0)
+            return plan->inputs[i].local;
+    return false;
+}
+
+bool plan_has_local(const struct plan *plan)
+{
+    bool found = plan->workspace_local;
+
+    for (size_t i = 0; i < plan->input_count; i++)
+        found = found || plan->inputs[i].local;
+    return found;
 }
 
 static void case_done(struct plan_case *one)

@@ -22,7 +22,8 @@ struct text_list {
 
 struct plan_variable {
     char *name;
-    char *value;
+    char *value;  /* of a secret: empty */
+    char *secret; /* the caller's variable that has the value when it is recorded; NULL: `value` is it */
 };
 
 struct plan_pin {
@@ -35,6 +36,7 @@ struct plan_input {
     char *name;
     char *path;  /* absolute and resolved; as written where the plan was recorded */
     bool retain; /* keep the contents in the bundle, not only their digests */
+    bool local;  /* keep them apart, with salted digests */
 };
 
 struct plan_binary {
@@ -94,6 +96,7 @@ struct plan {
         size_t program_count;
     } candidate;
     char *workspace; /* absolute folder; NULL: an empty one */
+    bool workspace_local;
     struct plan_variable *environment;
     size_t environment_count;
     struct plan_input *inputs;
@@ -120,6 +123,13 @@ int plan_read(const char *file, const char *candidates_dir, struct plan *out, st
  * workspace and the oracle are not resolved (their paths stay NULL, the candidate's argv may be empty). For judges.
  */
 int plan_parse_recorded(const void *from, size_t size_bytes, struct plan *out, struct err *err);
+
+/* Whether the plan calls this input ("workspace" is one) local. */
+bool plan_input_is_local(const struct plan *plan, const char *name);
+
+/* Whether some input is local, and whether some variable is a secret. */
+bool plan_has_local(const struct plan *plan);
+bool plan_has_secret(const struct plan *plan);
 
 /* From the grandchild's first round to the last step of the trial's ending, as planned; 0 for a trial without one. */
 uint64_t plan_trial_ending_ms(const struct plan_trial *trial);

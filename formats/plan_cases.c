@@ -153,6 +153,43 @@ int plan_inputs_read(struct plan_reader *reader, const struct yaml_node *node, s
     return 0;
 }
 
+static int local_mark(struct plan *plan, const struct yaml_node *node, struct err *err)
+{
+    const char *name;
+    bool *local = NULL;
+
+    if (yaml_text(node, &name, err) < 0)
+        return err->code;
+    if (strcmp(name, "workspace") == 0)
+        local = &plan->workspace_local;
+    for (size_t i = 0; i < plan->input_count && local == NULL; i++) {
+        if (strcmp(plan->inputs[i].name, name) != 0)
+            continue;
+        if (!plan->inputs[i].retain)
+            return yaml_fault(node, err, "nothing is kept of the input `%s` but digests; retain it, or do not name it",
+                              name);
+        local = &plan->inputs[i].local;
+    }
+    if (local == NULL)
+        return yaml_fault(node, err, "there is no input `%.64s`; name one of `inputs`, or workspace", name);
+    if (*local)
+        return yaml_fault(node, err, "`%s` stands twice; keep one", name);
+    *local = true;
+    return 0;
+}
+
+int plan_local_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err)
+{
+    if (node == NULL)
+        return 0;
+    if (yaml_check_list(node, 1, LIMIT_INPUTS + 1, err) < 0)
+        return err->code;
+    for (const struct yaml_node *item = node->first; item != NULL; item = item->next)
+        if (local_mark(reader->plan, item, err) < 0)
+            return err->code;
+    return 0;
+}
+
 int plan_pins_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err)
 {
     struct plan *plan = reader->plan;

@@ -20,6 +20,10 @@ struct plan_reader {
 int plan_candidate_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
 
 int plan_inputs_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
+
+/* Marks the inputs that `local` names; after plan_inputs_read. */
+int plan_local_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
+
 int plan_pins_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
 int plan_binaries_read(struct plan_reader *reader, const struct yaml_node *node, struct err *err);
 /*

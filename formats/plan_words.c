@@ -120,13 +120,36 @@ static bool is_reserved(const char *name)
            (strncmp(name, "XDG_", 4) == 0 && size_bytes > 9 && strcmp(name + size_bytes - 5, "_HOME") == 0);
 }
 
+static bool is_variable_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+    return strspn(name, letters) == strlen(name) && strspn(name, letters + sizeof letters - 11) == 0 && name[0] != '\0';
+}
+
+/* {secret: NAME}: the value is the caller's, and is looked up by who gives it. */
+static int secret_read(const struct yaml_node *node, const struct yaml_node *named, struct plan_variable *out,
+                       struct err *err)
+{
+    const char *text;
+
+    if (node->count != 1)
+        return yaml_fault(node, err, "`secret` stands alone; write {secret: NAME}");
+    if (yaml_text(named, &text, err) < 0)
+        return err->code;
+    if (!is_variable_name(text))
+        return yaml_fault(named, err, "`%.64s` is not a variable's name; write the one that has the secret", text);
+    out->value = strdup("");
+    return out->value == NULL ? err_set_errno(err, "memory for a variable") : yaml_text_copy(named, &out->secret, err);
+}
+
 static int variable_read(const struct plan_reader *reader, const struct yaml_node *node, struct plan_variable *out,
                          struct err *err)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     const char *name = node->key;
+    const struct yaml_node *secret = yaml_get(node, "secret");
 
-    if (strspn(name, letters) != strlen(name) || strspn(name, letters + sizeof letters - 11) > 0 || name[0] == '\0')
+    if (!is_variable_name(name))
         return yaml_fault(node, err, "`%.64s` is not a variable's name; write letters, digits and _, no digit first",
                           name);
     if (is_reserved(name))
@@ -134,6 +157,8 @@ static int variable_read(const struct plan_reader *reader, const struct yaml_nod
     out->name = strdup(name);
     if (out->name == NULL)
         return err_set_errno(err, "memory for a variable");
+    if (secret != NULL)
+        return secret_read(node, secret, out, err);
     if (word_read(node, &out->value, err) < 0)
         return err->code;
     return plan_placeholders_check(reader, node, out->value, err);
@@ -161,6 +186,7 @@ void plan_environment_free(struct plan_variable *variables, size_t count)
     for (size_t i = 0; i < count; i++) {
         free(variables[i].name);
         free(variables[i].value);
+        free(variables[i].secret);
     }
     free(variables);
 }

@@ -68,11 +68,33 @@ static void set_digest(struct finding *finding, const struct digest *digest)
     finding->artifact.sha256 = (ProtobufCBinaryData){DIGEST_BYTES, finding->digest.bytes};
 }
 
+/* What is looked for in an archive's members. */
+struct looking {
+    const struct secrets *secrets;
+    struct needle_flow flow;
+    bool failed; /* with err: the listing's own fault is another matter */
+    struct err err;
+};
+
+static int member_look(void *context, bool begins, const void *piece, size_t size_bytes, struct err *err)
+{
+    struct looking *looking = context;
+
+    if (begins)
+        needle_flow_done(&looking->flow);
+    if (secrets_look_flow(looking->secrets, &looking->flow, piece, size_bytes, "a member of an archive it left", err) ==
+        0)
+        return 0;
+    looking->failed = true;
+    looking->err = *err;
+    return err->code;
+}
+
 /*
  * Lists the content by member, if it can be listed and the list fits into an event. "Out of memory" is a note too: an
  * archive's maker says how much it takes to unpack it.
  */
-static void list_members(struct finding *finding)
+static void list_members(struct finding *finding, struct looking *looking)
 {
     static uint64_t unpacked_bytes; /* of the recording that this process makes */
     Exhibit__Artifact *artifact = &finding->artifact;
@@ -84,7 +106,8 @@ static void list_members(struct finding *finding)
                  LIMIT_UNPACKED_BYTES);
         return;
     }
-    code = archive_list_read(finding->content.data, finding->content.size_bytes, &finding->members, &fault);
+    code = archive_list_read_by(finding->content.data, finding->content.size_bytes,
+                                looking->secrets == NULL ? NULL : member_look, looking, &finding->members, &fault);
     unpacked_bytes += finding->members.unpacked_bytes;
     if (code < 0) {
         set_note(finding, "kept, but not listed: %s", fault.text);
@@ -148,6 +171,7 @@ static int collect_file(struct collecting *collecting, const struct walk_entry *
                         struct err *err)
 {
     Exhibit__Artifact *artifact = &finding->artifact;
+    struct looking looking = {.secrets = collecting->request->secrets};
     struct digest digest;
     struct stat stat;
     AUTO_FD int fd = walk_open_file(entry->folder_fd, entry->name, &stat);
@@ -161,14 +185,22 @@ static int collect_file(struct collecting *collecting, const struct walk_entry *
     artifact->size_bytes = S_ISREG(stat.st_mode) ? (uint64_t)stat.st_size : 0;
     if (is_unwanted(finding, fd, &stat) || !read_file(finding, fd, &stat))
         return 0;
-    code = pack_put(collecting->request->pack, PACK_OBSERVATION, finding->content.data, finding->content.size_bytes,
-                    &digest, err);
+    if (archive_name_is_known(entry->path, entry->path_bytes))
+        list_members(finding, &looking);
+    needle_flow_done(&looking.flow);
+    if (looking.failed) {
+        *err = looking.err;
+        return err->code;
+    }
+    code =
+        secrets_look(looking.secrets, finding->content.data, finding->content.size_bytes, "an artifact it left", err);
+    if (code == 0)
+        code = pack_put(collecting->request->pack, PACK_OBSERVATION, finding->content.data, finding->content.size_bytes,
+                        &digest, err);
     if (code < 0)
         return code;
     set_digest(finding, &digest);
     artifact->kept = true;
-    if (archive_name_is_known(entry->path, entry->path_bytes))
-        list_members(finding);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "formats/pack.h"
 #include "proto/exhibit.pb-c.h"
+#include "record/secrets.h"
 
 /* What is looked at, and who takes it. All borrowed. */
 struct artifacts_request {
@@ -15,6 +16,7 @@ struct artifacts_request {
     size_t skip_count;
     bool folders; /* tell of folders too, but for the recorder's own (home, tmp, run) */
     struct pack_writer *pack;
+    const struct secrets *secrets; /* that no artifact and no member of one may have: ERR_MISMATCH; NULL: none */
     /* Gets one artifact and its kept content (NULL, 0 where not kept); returns 0 or a negative err_code. */
     int (*take)(void *context, const Exhibit__Artifact *artifact, const void *content, size_t size_bytes,
                 struct err *err);

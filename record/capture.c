@@ -24,6 +24,7 @@ struct flow {
     struct capture *capture;
     Exhibit__StreamName name;
     struct stream_writer *writer;
+    struct needle_flow looked;
     struct spool spool;     /* what came after that, and is in no segment yet */
     uint64_t late_from_seq; /* the first chunk of which the bytes are or were in the spool; 0: none */
     Exhibit__StreamEnd__How how;
@@ -76,6 +77,18 @@ static bool is_late(const struct flow *flow)
     return output && flow->capture->request.spool_folder != NULL && flow_size(flow) >= SPOOL_AFTER_BYTES;
 }
 
+/* Keeps the next bytes of a stream, when nothing is in them that may not be kept. */
+static int flow_keep(struct flow *flow, const uint8_t *bytes, size_t size_bytes, struct err *err)
+{
+    static const char *const names[STREAM_COUNT] = {
+        "", "its stdin", "its stdout", "its stderr", "the parent's copy", "the child's copy", "the grandchild's copy"};
+
+    if (secrets_look_flow(journal_secrets(flow->capture->journal), &flow->looked, bytes, size_bytes, names[flow->name],
+                          err) < 0)
+        return err->code;
+    return stream_writer_add(flow->writer, bytes, size_bytes, err);
+}
+
 /* Takes up to max_bytes out of the spool and gives them to those who wait for them. */
 static int spool_empty(struct flow *flow, uint64_t max_bytes, struct err *err)
 {
@@ -85,7 +98,7 @@ static int spool_empty(struct flow *flow, uint64_t max_bytes, struct err *err)
         size_t got = 0;
 
         if (spool_take(&flow->spool, capture->late_piece, PIECE_BYTES, &got, err) < 0 ||
-            stream_writer_add(flow->writer, capture->late_piece, got, err) < 0 ||
+            flow_keep(flow, capture->late_piece, got, err) < 0 ||
             journal_put_late(capture->journal, capture->request.run, flow->name, flow->late_from_seq,
                              capture->late_piece, got, err) < 0)
             return err->code;
@@ -133,7 +146,7 @@ static int flow_put(struct flow *flow, const uint8_t *bytes, size_t size_bytes, 
     if (!is_taken(flow, size_bytes))
         return 0;
     if (late ? spool_put(&flow->spool, capture->request.spool_folder, bytes, size_bytes, err) < 0
-             : stream_writer_add(flow->writer, bytes, size_bytes, err) < 0)
+             : flow_keep(flow, bytes, size_bytes, err) < 0)
         return err->code;
     if (chunk_put(flow, offset_bytes, late ? NULL : bytes, size_bytes, &seq, err) < 0)
         return err->code;
@@ -383,6 +396,7 @@ void capture_free(struct capture *capture)
     for (int name = 1; name < STREAM_COUNT; name++) {
         flow_close(&capture->flows[name], EXHIBIT__STREAM_END__HOW__HOW_CLOSED);
         stream_writer_free(capture->flows[name].writer);
+        needle_flow_done(&capture->flows[name].looked);
         spool_done(&capture->flows[name].spool);
     }
     free(capture->piece);

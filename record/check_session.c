@@ -17,6 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* More than a line of what is told: a command quotes at most a few hundred bytes. */
+#define HIDING_BYTES (1u << 20)
+
 static volatile bool interrupted;
 
 const volatile bool *check_interrupted(void)
@@ -63,6 +66,31 @@ static char *program_find(const char *name)
     return NULL;
 }
 
+/* Writes lines on with the secrets hidden. */
+static ssize_t hiding_write(void *context, const char *text, size_t size_bytes)
+{
+    struct check *check = context;
+    AUTO_FREE char *copy = strndup(text, size_bytes); /* of text that is escaped: there is no NUL in it */
+
+    if (copy == NULL)
+        return 0;
+    secrets_hide(check->session.secrets, copy);
+    return fputs(copy, check->behind) == EOF ? 0 : (ssize_t)size_bytes;
+}
+
+static int hiding_open(struct check *check, struct err *err)
+{
+    if (check->session.secrets == NULL)
+        return 0;
+    check->behind = check->out;
+    check->hiding = fopencookie(check, "w", (cookie_io_functions_t){.write = hiding_write});
+    if (check->hiding == NULL)
+        return err_set_errno(err, "memory for what is told");
+    (void)setvbuf(check->hiding, NULL, _IOFBF, HIDING_BYTES); /* whole pieces: a value must not be cut in two */
+    check->out = check->hiding;
+    return 0;
+}
+
 /* What targets and listeners need to write to, though nobody reads it. */
 static int journal_open(struct check *check, struct err *err)
 {
@@ -92,10 +120,15 @@ int check_open(struct check *check, const struct check_request *request, struct 
     check->oracle = session->oracle = request->oracle;
     check->out = request->out;
     session->plan = request->plan;
-    if (orphans_refuse(err) < 0 || preflight_check(request->plan, request->program_dir, request->work_parent, err) < 0)
+    if (orphans_refuse(err) < 0 || secrets_new(request->plan, &session->secrets, err) < 0 ||
+        hiding_open(check, err) < 0 ||
+        preflight_check(request->plan, request->program_dir, request->work_parent, session->secrets, err) < 0)
         return err->code;
     if (policy_file != NULL && file_read_path(AT_FDCWD, policy_file, 0, LIMIT_YAML_BYTES, &policy, err) < 0)
         return err_wrap(err, "the policy");
+    if (secrets_look_given(session->secrets, request->plan, request->oracle, policy_file == NULL ? NULL : &policy,
+                           err) < 0)
+        return err->code;
     if (signals_take(err) < 0 || spawn_limits_raise(err) < 0 ||
         layout_make(session, request->work_parent, request->program_dir, policy_file == NULL ? NULL : &policy, err) <
             0 ||
@@ -126,11 +159,15 @@ int check_close(struct check *check, struct err *err, int code)
     free(check->strace);
     if (check->work_fd >= 0)
         (void)close(check->work_fd);
-    if (layout_remove(session, &removal) == 0)
-        return code;
+    if (layout_remove(session, &removal) < 0)
+        code = code < 0 ? err_wrap(err, "%s stays (%.300s)", session->work, removal.text)
+                        : err_set(err, ERR_SYSTEM, "%s stays: %.600s", session->work, removal.text);
+    if (check->hiding != NULL)
+        (void)fclose(check->hiding);
     if (code < 0)
-        return err_wrap(err, "%s stays (%.300s)", session->work, removal.text);
-    return err_set(err, ERR_SYSTEM, "%s stays: %.600s", session->work, removal.text);
+        secrets_hide(session->secrets, err->text);
+    secrets_free(session->secrets);
+    return code;
 }
 
 int check_trace_clear(struct check *check, struct err *err)

@@ -13,9 +13,11 @@
 struct check {
     struct session session;
     const struct oracle *oracle; /* borrowed, as the next */
-    FILE *out;
-    struct judge *judge;      /* the journal wants one; nobody asks it */
-    struct pack_writer *pack; /* never finished */
+    FILE *out;                   /* what people read: no secret comes through */
+    FILE *hiding;                /* the same, where there are secrets, owned; NULL: there are none */
+    FILE *behind;                /* what it leads to */
+    struct judge *judge;         /* the journal wants one; nobody asks it */
+    struct pack_writer *pack;    /* never finished */
     int work_fd;
     char traces[PATH_MAX]; /* the folder for what strace writes */
     char *strace;          /* its path; NULL: there is none */

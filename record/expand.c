@@ -134,6 +134,16 @@ static int variable_set(struct text_list *list, const char *name, const char *va
     return text_list_add(list, text, strlen(text), err);
 }
 
+/* A variable's value: with its placeholders filled in, or the caller's as it is. */
+static int value_expand(const struct session *session, const struct plan_variable *from, struct bytes *out,
+                        struct err *err)
+{
+    const char *secret = from->secret == NULL ? NULL : secrets_value(session->secrets, from->secret);
+
+    return secret == NULL ? item_expand(session, from->value, out, err)
+                          : bytes_add(out, secret, strlen(secret), LIMIT_WORDS_BYTES, err);
+}
+
 /* Sets variables whose values may hold placeholders. */
 static int variables_set(const struct session *session, const struct plan_variable *from, size_t count,
                          struct text_list *out, struct err *err)
@@ -143,8 +153,7 @@ static int variables_set(const struct session *session, const struct plan_variab
     for (size_t i = 0; i < count; i++) {
         AUTO_BYTES struct bytes value = {0};
 
-        if (bytes_reserve(&value, 1, LIMIT_WORDS_BYTES, err) < 0 ||
-            item_expand(session, from[i].value, &value, err) < 0)
+        if (bytes_reserve(&value, 1, LIMIT_WORDS_BYTES, err) < 0 || value_expand(session, &from[i], &value, err) < 0)
             return err->code;
         total_bytes += value.size_bytes;
         if (total_bytes > LIMIT_WORDS_BYTES)
@@ -158,16 +167,17 @@ static int variables_set(const struct session *session, const struct plan_variab
 int expand_environment(const struct session *session, const struct plan_variable *more, size_t more_count,
                        struct text_list *out, struct err *err)
 {
-    static struct plan_variable own[] = {{(char *)"HOME", (char *)"{home}"},
-                                         {(char *)"TMPDIR", (char *)"{scratch}/tmp"},
-                                         {(char *)"XDG_CONFIG_HOME", (char *)"{home}/.config"},
-                                         {(char *)"XDG_CACHE_HOME", (char *)"{home}/.cache"},
-                                         {(char *)"XDG_DATA_HOME", (char *)"{home}/.local/share"},
-                                         {(char *)"XDG_STATE_HOME", (char *)"{home}/.local/state"},
-                                         {(char *)"XDG_RUNTIME_DIR", (char *)"{scratch}/run"},
-                                         {(char *)"npm_config_userconfig", (char *)"{home}/.npmrc"},
-                                         {(char *)"npm_config_globalconfig", (char *)"{home}/.npmrc-global"},
-                                         {(char *)"npm_config_cache", (char *)"{home}/.npm"}};
+    static struct plan_variable own[] = {
+        {.name = (char *)"HOME", .value = (char *)"{home}"},
+        {.name = (char *)"TMPDIR", .value = (char *)"{scratch}/tmp"},
+        {.name = (char *)"XDG_CONFIG_HOME", .value = (char *)"{home}/.config"},
+        {.name = (char *)"XDG_CACHE_HOME", .value = (char *)"{home}/.cache"},
+        {.name = (char *)"XDG_DATA_HOME", .value = (char *)"{home}/.local/share"},
+        {.name = (char *)"XDG_STATE_HOME", .value = (char *)"{home}/.local/state"},
+        {.name = (char *)"XDG_RUNTIME_DIR", .value = (char *)"{scratch}/run"},
+        {.name = (char *)"npm_config_userconfig", .value = (char *)"{home}/.npmrc"},
+        {.name = (char *)"npm_config_globalconfig", .value = (char *)"{home}/.npmrc-global"},
+        {.name = (char *)"npm_config_cache", .value = (char *)"{home}/.npm"}};
 
     if (variables_set(session, own, sizeof own / sizeof own[0], out, err) < 0 ||
         variables_set(session, session->plan->environment, session->plan->environment_count, out, err) < 0)

@@ -11,6 +11,7 @@ struct journal {
     struct pack_writer *pack;
     struct stream_writer *events;
     struct judge *judge;
+    const struct secrets *secrets; /* NULL: none */
     uint64_t count;
     uint64_t linked; /* the count after the last link: nothing is in the open segment but it */
     uint64_t last_at_ns;
@@ -34,6 +35,55 @@ struct journal *journal_new(struct pack_writer *pack, struct judge *judge)
     return journal;
 }
 
+void journal_watch(struct journal *journal, const struct secrets *secrets)
+{
+    journal->secrets = secrets;
+}
+
+const struct secrets *journal_secrets(const struct journal *journal)
+{
+    return journal->secrets;
+}
+
+/* Where in an event a secret is, for people. */
+static const char *event_text(const Exhibit__Event *event)
+{
+    static const struct {
+        Exhibit__Event__WhatCase kind;
+        const char *text;
+    } texts[] = {
+        {EXHIBIT__EVENT__WHAT_RECORDING_START, "the candidate's version, or another word of the recording's start"},
+        {EXHIBIT__EVENT__WHAT_RUN_START, "the run's argv or environment"},
+        {EXHIBIT__EVENT__WHAT_PROCESS_IDENTITY, "the argv or executable of a process"},
+        {EXHIBIT__EVENT__WHAT_MESSAGE, "a message to a listener"},
+        {EXHIBIT__EVENT__WHAT_FILE_EVENT, "the name of a file beside the targets"},
+        {EXHIBIT__EVENT__WHAT_ARTIFACT, "the path of an artifact, or of a member of it"}};
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].kind == event->what_case)
+            return texts[i].text;
+    return "an event";
+}
+
+/* Looks at an event as it is written. */
+static int event_look(const struct journal *journal, const Exhibit__Event *event, struct err *err)
+{
+    size_t size_bytes;
+    uint8_t *packed;
+    int code;
+
+    if (journal->secrets == NULL)
+        return 0;
+    size_bytes = exhibit__event__get_packed_size(event);
+    packed = malloc(size_bytes + 1);
+    if (packed == NULL)
+        return err_set_errno(err, "memory for an event");
+    (void)exhibit__event__pack(event, packed);
+    code = secrets_look(journal->secrets, packed, size_bytes, event_text(event), err);
+    free(packed);
+    return code;
+}
+
 bool journal_takes_stream(struct journal *journal, size_t size_bytes)
 {
     if (size_bytes > LIMIT_STREAMS_BYTES - journal->stream_bytes)
@@ -50,6 +100,8 @@ static int event_put(struct journal *journal, Exhibit__Event *event, const void 
         return err_set(err, ERR_LIMIT, "more than %u events in one recording", LIMIT_EVENTS);
     event->seq = journal->count + 1;
     event->at_ns = clock_now_ns();
+    if (event_look(journal, event, err) < 0)
+        return err->code;
     if (events_append(journal->events, event, err) < 0)
         return err_wrap(err, "event %llu", (unsigned long long)event->seq);
     journal->count++;

@@ -6,6 +6,7 @@
 
 #include "formats/stream.h"
 #include "record/judge.h"
+#include "record/secrets.h"
 
 /* Owned by the caller, free with journal_free. */
 struct journal;
@@ -13,10 +14,16 @@ struct journal;
 /* Starts an empty log that goes to `pack`; every event is shown to `judge` too (both borrowed). NULL: out of memory. */
 struct journal *journal_new(struct pack_writer *pack, struct judge *judge);
 
+/* From here on nothing goes into the log that has one of these (borrowed; NULL: none). */
+void journal_watch(struct journal *journal, const struct secrets *secrets);
+
+/* What may not be written down. Borrowed; NULL: nothing. For those who put bytes beside the events. */
+const struct secrets *journal_secrets(const struct journal *journal);
+
 /*
  * Writes the next event. The caller has set source, vantage, run and what; seq and at_ns are given here. `payload` are
- * the bytes that the event stands for (record/judge.h), borrowed during the call. ERR_LIMIT: too many events. Else as
- * stream_writer_add.
+ * the bytes that the event stands for (record/judge.h), borrowed during the call. ERR_LIMIT: too many events.
+ * ERR_MISMATCH: a secret is in it. Else as stream_writer_add.
  */
 int journal_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
                 struct err *err);

@@ -73,9 +73,9 @@ static int run_fits(const struct session *session, const struct plan_case *one, 
     return 0;
 }
 
-static int words_check(const struct plan *plan, const char *work_parent, struct err *err)
+static int words_check(const struct plan *plan, const char *work_parent, struct secrets *secrets, struct err *err)
 {
-    struct session session = {.plan = plan};
+    struct session session = {.plan = plan, .secrets = secrets};
     AUTO_TEXT_LIST struct text_list version = {0};
     bool fits;
 
@@ -114,7 +114,8 @@ static int programs_check(const struct plan *plan, struct err *err)
     return 0;
 }
 
-int preflight_check(const struct plan *plan, const char *program_dir, const char *work_parent, struct err *err)
+int preflight_check(const struct plan *plan, const char *program_dir, const char *work_parent, struct secrets *secrets,
+                    struct err *err)
 {
     if (pins_check(plan, err) < 0)
         return err->code;
@@ -127,5 +128,5 @@ int preflight_check(const struct plan *plan, const char *program_dir, const char
     }
     if (programs_check(plan, err) < 0 || launcher_check(plan, program_dir, err) < 0)
         return err->code;
-    return words_check(plan, work_parent, err);
+    return words_check(plan, work_parent, secrets, err);
 }

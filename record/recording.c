@@ -39,6 +39,17 @@ struct recording {
 
 /* ---- before anything is started ---- */
 
+/* A bundle that holds what is to stay here would be no better than none that says so. */
+static int local_check(const struct recording *recording, struct err *err)
+{
+    if (!plan_has_local(recording->request->plan))
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "%s: it has `local` inputs, whose contents are kept in a store alone; record it with --store DIR "
+                   "instead of -o, and export a bundle from there",
+                   recording->request->plan->file);
+}
+
 static int policy_read(struct recording *recording, struct err *err)
 {
     const char *file = recording->request->plan->candidate.policy_file;
@@ -144,6 +155,7 @@ static int parts_open(struct recording *recording, struct err *err)
     session->journal = journal_new(recording->pack, recording->judge);
     if (session->journal == NULL)
         return err_set_errno(err, "start the journal");
+    journal_watch(session->journal, session->secrets);
     (void)snprintf(targets, sizeof targets, "%s/targets", session->work);
     if (observer_new(session->loop, session->journal, request->snapshots_only, &session->observer, err) < 0 ||
         bindings_gather(session, request->program_dir, policy, &recording->bindings, err) < 0 ||
@@ -187,14 +199,21 @@ static int steps_make(struct recording *recording, struct err *err)
 }
 
 /* Puts a packed message and gives its digest. */
-static int message_put(struct pack_writer *pack, const ProtobufCMessage *message, size_t max_bytes, struct digest *out,
-                       struct err *err)
+static int message_put(struct recording *recording, const ProtobufCMessage *message, size_t max_bytes,
+                       struct digest *out, struct err *err)
 {
     AUTO_BYTES struct bytes packed = {0};
 
-    if (message_pack(message, max_bytes, &packed, err) < 0)
+    if (message_pack(message, max_bytes, &packed, err) < 0 ||
+        secrets_look(recording->session.secrets, packed.data, packed.size_bytes, "what is said of it", err) < 0)
         return err->code;
-    return pack_put(pack, PACK_OBSERVATION, packed.data, packed.size_bytes, out, err);
+    return pack_put(recording->pack, PACK_OBSERVATION, packed.data, packed.size_bytes, out, err);
+}
+
+/* FORMAT 8.1 */
+static uint32_t receipt_version(const struct plan *plan)
+{
+    return plan_has_secret(plan) || plan_has_local(plan) ? 2 : 1;
 }
 
 /* Writes receipt and claim, and finishes the pack. */
@@ -207,13 +226,13 @@ static int seal(struct recording *recording, Exhibit__Claim **out, struct err *e
 
     if (journal_finish(recording->session.journal, &events, err) < 0)
         return err->code;
-    receipt.version = 1;
+    receipt.version = receipt_version(recording->request->plan);
     receipt.run_id = recording->bindings.message.run_id;
     receipt.events = (Exhibit__Stream *)events; /* packed only */
     receipt.partial = recording->session.interrupted;
-    if (message_put(pack, &receipt.base, LIMIT_RECEIPT_BYTES, &receipt_digest, err) < 0 ||
+    if (message_put(recording, &receipt.base, LIMIT_RECEIPT_BYTES, &receipt_digest, err) < 0 ||
         judge_finish(recording->judge, &receipt_digest, out, err) < 0 ||
-        message_put(pack, &(*out)->base, LIMIT_CLAIM_BYTES, &claim_digest, err) < 0 ||
+        message_put(recording, &(*out)->base, LIMIT_CLAIM_BYTES, &claim_digest, err) < 0 ||
         output_name(&recording->output, pack, &receipt_digest, err) < 0)
         return err->code;
     recording->pack = NULL; /* freed by finishing, also on failure */
@@ -245,11 +264,14 @@ static int release(struct recording *recording, struct err *err, int code)
     removed = layout_remove(session, &removal) == 0;
     if (recording->owner_fd >= 0)
         (void)close(recording->owner_fd);
-    if (removed)
-        return code;
+    if (!removed && code < 0)
+        code = err_wrap(err, "%s stays (%.300s)", session->work, removal.text);
+    else if (!removed)
+        code = err_set(err, ERR_SYSTEM, "%s stays: %.600s", session->work, removal.text);
     if (code < 0)
-        return err_wrap(err, "%s stays (%.300s)", session->work, removal.text);
-    return err_set(err, ERR_SYSTEM, "%s stays: %.600s", session->work, removal.text);
+        secrets_hide(session->secrets, err->text); /* it may quote what a subject called its files */
+    secrets_free(session->secrets);
+    return code;
 }
 
 int recording_make(const struct recording_request *request, Exhibit__Claim **out, bool *out_interrupted,
@@ -273,9 +295,16 @@ int recording_make(const struct recording_request *request, Exhibit__Claim **out
         &recording->output,
         &(struct output_request){.file = request->output, .store = request->store, .note = request->note}, err);
     if (code == 0)
-        code = preflight_check(request->plan, request->program_dir, request->work_parent, err);
+        code = local_check(recording, err);
+    if (code == 0)
+        code = secrets_new(request->plan, &recording->session.secrets, err);
+    if (code == 0)
+        code =
+            preflight_check(request->plan, request->program_dir, request->work_parent, recording->session.secrets, err);
     if (code == 0)
         code = policy_read(recording, err);
+    if (code == 0)
+        code = secrets_look_given(recording->session.secrets, request->plan, request->oracle, &recording->policy, err);
     if (code == 0)
         code = parts_open(recording, err);
     if (code == 0)

@@ -10,9 +10,11 @@ struct run_request {
     const char *name;
     Exhibit__Mode mode;
     uint32_t repeat;
-    const struct text_list *argv;        /* as executed */
-    const struct text_list *command;     /* the measured part */
-    const struct text_list *environment; /* NAME=value */
+    const struct text_list *argv;          /* as executed */
+    const struct text_list *command;       /* the measured part */
+    const struct text_list *environment;   /* NAME=value */
+    const struct plan_variable *variables; /* the case's own of the plan, to know its secrets by; NULL: none */
+    size_t variable_count;
     const uint8_t *stdin_bytes;
     size_t stdin_size_bytes;
     uint32_t watchdog_ms;                  /* cases and the launcher */

@@ -16,6 +16,54 @@ static ProtobufCBinaryData *list_borrow(const struct text_list *list)
     return items;
 }
 
+/* What stands for the secrets of a run. Release with told_done. */
+struct told {
+    Exhibit__SecretVariable *items;
+    Exhibit__SecretVariable **pointers;
+    struct digest *hmacs;
+    size_t count;
+};
+
+static void told_done(struct told *told)
+{
+    free(told->items);
+    free(told->pointers);
+    free(told->hmacs);
+}
+
+/* Takes the values of secrets out of an environment that is to be told (which borrows its items), FORMAT 7.10. */
+static int secrets_tell(const struct session *session, const struct run_request *request,
+                        ProtobufCBinaryData *environment, struct told *out, struct err *err)
+{
+    size_t count = request->environment->count;
+
+    if (session->secrets == NULL)
+        return 0;
+    out->items = calloc(count + 1, sizeof *out->items);
+    out->pointers = calloc(count + 1, sizeof *out->pointers);
+    out->hmacs = calloc(count + 1, sizeof *out->hmacs);
+    if (out->items == NULL || out->pointers == NULL || out->hmacs == NULL)
+        return err_set_errno(err, "memory for a run's description");
+    for (size_t i = 0; i < count; i++) {
+        const char *item = request->environment->items[i];
+        size_t name_bytes = strcspn(item, "=");
+        const struct plan_variable *variable =
+            secrets_variable(session->plan, request->variables, request->variable_count, item, name_bytes);
+        Exhibit__SecretVariable *told = &out->items[out->count];
+
+        if (variable == NULL || variable->secret == NULL)
+            continue;
+        if (secrets_hmac(session->secrets, variable->secret, &out->hmacs[out->count], err) < 0)
+            return err->code;
+        environment[i].len = name_bytes + 1;
+        exhibit__secret_variable__init(told);
+        told->name = (ProtobufCBinaryData){name_bytes, (uint8_t *)item};
+        told->hmac_sha256 = JOURNAL_DIGEST(out->hmacs[out->count]);
+        out->pointers[out->count++] = told;
+    }
+    return 0;
+}
+
 int run_start_put(struct session *session, const struct run_request *request, uint32_t run, struct err *err)
 {
     Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_RECORDER, EXHIBIT__VANTAGE__VANTAGE_HOST, run);
@@ -25,6 +73,7 @@ int run_start_put(struct session *session, const struct run_request *request, ui
     AUTO_FREE ProtobufCBinaryData *environment = list_borrow(request->environment);
     struct stream_writer *input = stream_writer_new(journal_pack(session->journal));
     const Exhibit__Stream *content;
+    struct told told = {0};
     int code;
 
     if (argv == NULL || command == NULL || environment == NULL || input == NULL) {
@@ -44,7 +93,11 @@ int run_start_put(struct session *session, const struct run_request *request, ui
     start.cwd = (ProtobufCBinaryData){strlen(session->workspace), (uint8_t *)session->workspace};
     start.watchdog_ms = request->watchdog_ms;
     start.probe = (Exhibit__ProbeAssignment *)request->probe; /* packed only */
-    code = stream_writer_add(input, request->stdin_bytes, request->stdin_size_bytes, err);
+    code = secrets_tell(session, request, environment, &told, err);
+    start.secrets = told.pointers;
+    start.n_secrets = told.count;
+    if (code == 0)
+        code = stream_writer_add(input, request->stdin_bytes, request->stdin_size_bytes, err);
     if (code == 0)
         code = stream_writer_finish(input, &content, err);
     if (code == 0) {
@@ -53,6 +106,7 @@ int run_start_put(struct session *session, const struct run_request *request, ui
         code = journal_put(session->journal, &event, NULL, 0, err);
     }
     stream_writer_free(input);
+    told_done(&told);
     return code;
 }
 

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "formats/message.h"
 #include "formats/pack_salvage.h"
+#include "formats/plan.h"
 #include "formats/store.h"
 #include "formats/stream.h"
 #include "record/gather.h"
@@ -34,6 +35,8 @@ struct salvaging {
     struct digest last;        /* of the log's last segment */
     uint64_t event_count;
     uint8_t run_id[RUN_ID_BYTES];
+    uint8_t plan[DIGEST_BYTES]; /* the recorded plan's digest */
+    uint32_t version;           /* of the receipt: what that plan asks for */
     /* Digests of DIGEST_BYTES each. */
     struct bytes found;                /* of all objects, both parts */
     struct bytes named;                /* of those that events name */
@@ -58,6 +61,7 @@ static int stream_note(struct salvaging *salvaging, const Exhibit__Stream *strea
 static int start_note(struct salvaging *salvaging, const Exhibit__RecordingStart *start, struct err *err)
 {
     memcpy(salvaging->run_id, start->run_id.data, RUN_ID_BYTES);
+    memcpy(salvaging->plan, start->plan_sha256.data, DIGEST_BYTES);
     salvage_inputs_start(&salvaging->inputs, start);
     if (digest_note(&salvaging->named, &start->plan_sha256, err) < 0 ||
         digest_note(&salvaging->named, &start->oracle_sha256, err) < 0)
@@ -162,7 +166,22 @@ static bool digests_have(const struct bytes *sorted, const uint8_t *digest)
            bsearch(digest, sorted->data, sorted->size_bytes / DIGEST_BYTES, DIGEST_BYTES, digest_order) != NULL;
 }
 
-/* On a second way through the file: a first freeze's list names inputs. */
+/* FORMAT 8.1 */
+static int version_find(struct salvaging *salvaging, const struct pack_found *found, struct err *err)
+{
+    struct plan plan = {0};
+    struct err other;
+    int code = plan_parse_recorded(found->content, (size_t)found->size_bytes, &plan, &other);
+
+    if (code == 0 && (plan_has_secret(&plan) || plan_has_local(&plan)))
+        salvaging->version = 2;
+    plan_done(&plan);
+    if (code == ERR_SYSTEM)
+        *err = other;
+    return code == ERR_SYSTEM ? code : 0;
+}
+
+/* On a second way through the file: a first freeze's list names inputs, and the plan tells the receipt's version. */
 static int list_take(void *context, const struct pack_found *found, struct err *err)
 {
     const struct digest empty = digest_of("", 0);
@@ -172,6 +191,9 @@ static int list_take(void *context, const struct pack_found *found, struct err *
     struct err other;
     int code = 0;
 
+    if (found->part == PACK_OBSERVATION && found->content != NULL && found->size_bytes <= LIMIT_YAML_BYTES &&
+        memcmp(found->digest.bytes, salvaging->plan, DIGEST_BYTES) == 0)
+        return version_find(salvaging, found, err);
     if (found->part != PACK_OBSERVATION || found->content == NULL ||
         !digests_have(&salvaging->lists, found->digest.bytes))
         return 0;
@@ -241,7 +263,7 @@ static int receipt_put(struct salvaging *salvaging, struct bytes *loose, struct 
         return err->code;
     for (size_t i = 0; i < count; i++)
         digests[i] = (ProtobufCBinaryData){DIGEST_BYTES, loose->data + i * DIGEST_BYTES};
-    receipt.version = 1;
+    receipt.version = salvaging->version;
     receipt.run_id = (ProtobufCBinaryData){RUN_ID_BYTES, salvaging->run_id};
     receipt.events = (Exhibit__Stream *)events; /* packed only */
     receipt.partial = true;
@@ -350,7 +372,7 @@ static int pack_make(struct salvaging *salvaging, struct salvage_report *out, st
 
 int salvage_make(const struct salvage_request *request, struct salvage_report *out, struct err *err)
 {
-    struct salvaging salvaging = {.request = request, .from_fd = -1, .output.dir_fd = -1};
+    struct salvaging salvaging = {.request = request, .from_fd = -1, .output.dir_fd = -1, .version = 1};
     struct stat stat;
     int code = parts_open(&salvaging, err);
 

@@ -9,7 +9,9 @@
 #include "record/listeners.h"
 #include "record/loop.h"
 #include "record/observer.h"
+#include "record/secrets.h"
 #include "record/targets.h"
+#include "record/tree.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -27,11 +29,14 @@ struct session {
     char scratch[PATH_MAX];
     char home[PATH_MAX];
     char tools[PATH_MAX];
-    char policy[PATH_MAX];    /* empty: the candidate has none */
-    char candidate[PATH_MAX]; /* its folder's files; empty: it is written in the plan */
-    char group_prefix[40];    /* of the names of control groups: unlike that of any other recording */
-    struct digest probe;      /* the probe's executable */
-    uint32_t run_count;       /* numbers given so far */
+    char policy[PATH_MAX];     /* empty: the candidate has none */
+    char candidate[PATH_MAX];  /* its folder's files; empty: it is written in the plan */
+    char group_prefix[40];     /* of the names of control groups: unlike that of any other recording */
+    struct digest probe;       /* the probe's executable */
+    struct secrets *secrets;   /* NULL: the plan has none */
+    struct pack_writer *local; /* takes the contents of local inputs; NULL: the plan has none */
+    uint8_t salt[FREEZE_SALT_BYTES];
+    uint32_t run_count; /* numbers given so far */
     bool control_groups;
     volatile bool interrupted;                         /* end everything, write down that it is partial */
     void (*progress)(void *context, const char *text); /* what is being done now; NULL: nobody listens */

@@ -31,13 +31,20 @@ static void progress(const struct session *session, const char *mode, const char
 static int put_freeze(struct session *session, uint32_t run, Exhibit__FreezeMoment moment, const char *input,
                       const char *root, bool retain, struct err *err)
 {
+    bool local = plan_input_is_local(session->plan, input);
     Exhibit__Event event = journal_event(EXHIBIT__SOURCE__SOURCE_FILES, EXHIBIT__VANTAGE__VANTAGE_HOST, run);
     Exhibit__Freeze freeze = EXHIBIT__FREEZE__INIT;
     AUTO_BYTES struct bytes list = {0};
     struct pack_writer *pack = journal_pack(session->journal);
+    struct freeze_way way = {.retain = !retain ? NULL
+                                       : local ? session->local
+                                               : pack,
+                             .salt = local ? session->salt : NULL,
+                             .secrets = session->secrets};
     struct digest digest;
 
-    if (tree_freeze(root, retain ? pack : NULL, &list, err) < 0 ||
+    if (tree_freeze_by(root, &way, &list, err) < 0 ||
+        secrets_look(session->secrets, list.data, list.size_bytes, "a path of a frozen tree", err) < 0 ||
         pack_put(pack, PACK_OBSERVATION, list.data, list.size_bytes, &digest, err) < 0)
         return err->code;
     freeze.moment = moment;
@@ -76,6 +83,9 @@ static int artifact_take(void *context, const Exhibit__Artifact *artifact, const
     return journal_put(where->session->journal, &event, content, size_bytes, err);
 }
 
+static const char *const mode_texts[] = {"", "baseline", "strict", "control"};
+static const char *const kind_texts[] = {"", "run of the", "case", "trial"};
+
 /* Runs it, and sees what comes and goes in scratch where that can only be the launcher's doing. */
 static int execute(struct session *session, const struct run_request *request, uint32_t run, struct err *err)
 {
@@ -102,6 +112,7 @@ static int run_in_copies(struct session *session, const struct run_request *requ
     if (where.run > LIMIT_RUNS)
         return err_set(err, ERR_LIMIT, "more than %u runs in one recording", LIMIT_RUNS);
     session->run_count++;
+    secrets_place(session->secrets, "%s %s %s", mode_texts[request->mode], kind_texts[request->kind], request->name);
     if (layout_reset(session, err) < 0 || run_start_put(session, request, where.run, err) < 0 ||
         put_freeze(session, where.run, EXHIBIT__FREEZE_MOMENT__FREEZE_RUN_BEFORE, "workspace", session->workspace,
                    false, err) < 0)
@@ -115,6 +126,7 @@ static int run_in_copies(struct session *session, const struct run_request *requ
                                                       .skip_count = request->probe != NULL ? 3 : 0,
                                                       .folders = request->kind != EXHIBIT__RUN_KIND__RUN_CASE,
                                                       .pack = journal_pack(session->journal),
+                                                      .secrets = session->secrets,
                                                       .take = artifact_take,
                                                       .context = &where},
                           err) < 0)
@@ -177,6 +189,8 @@ static int case_run(struct session *session, const struct plan_case *one, Exhibi
                                   .argv = &argv,
                                   .command = &command,
                                   .environment = &environment,
+                                  .variables = one->environment,
+                                  .variable_count = one->environment_count,
                                   .stdin_bytes = one->stdin_bytes.data,
                                   .stdin_size_bytes = one->stdin_bytes.size_bytes,
                                   .watchdog_ms = one->watchdog_ms};
@@ -218,7 +232,6 @@ static int trial_run(struct session *session, const struct plan_trial *trial, Ex
                                   .command = &command,
                                   .environment = &environment,
                                   .probe = &assignment.message};
-    static const char *const mode_texts[] = {"", "baseline", "strict", "control"};
 
     if (session->interrupted)
         return 0;

@@ -200,7 +200,8 @@ static int put_state(struct targets *targets, uint32_t run, Exhibit__TargetName 
         if (content_read(targets, name, &content, &truncated, err) < 0)
             return err->code;
     }
-    if (pack_put(journal_pack(targets->journal), PACK_OBSERVATION, content.data, content.size_bytes, &digest, err) < 0)
+    if (secrets_look(journal_secrets(targets->journal), content.data, content.size_bytes, "a target", err) < 0 ||
+        pack_put(journal_pack(targets->journal), PACK_OBSERVATION, content.data, content.size_bytes, &digest, err) < 0)
         return err->code;
     state.content_sha256 = JOURNAL_DIGEST(digest);
     state.content_truncated = truncated;

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "formats/pack.h"
+#include "record/secrets.h"
 
 /*
  * Copies the folder `from` to `to` (which must not exist; its parent must): regular files, folders, symbolic links as
@@ -25,6 +26,18 @@ int tree_copy(const char *from, const char *to, struct err *err);
  * ERR_LIMIT, ERR_SYSTEM (names the path).
  */
 int tree_freeze(const char *root, struct pack_writer *retain, struct bytes *out, struct err *err);
+
+/* How a tree is frozen. All borrowed; all zero is the usual way, with digests only. */
+struct freeze_way {
+    struct pack_writer *retain;    /* as above */
+    const uint8_t *salt;           /* FREEZE_SALT_BYTES before what is digested and put (FORMAT 7.11); NULL: nothing */
+    const struct secrets *secrets; /* that no content which is retained may have: ERR_USAGE; NULL: none */
+};
+
+#define FREEZE_SALT_BYTES 32
+
+/* The same in a way of the caller's. */
+int tree_freeze_by(const char *root, const struct freeze_way *way, struct bytes *out, struct err *err);
 
 /*
  * Removes a tree of any depth, making folders writable to itself where needed, as much of it as can be. Stops before a

@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define LOOK_BYTES (256u << 10)
 
 enum { FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
@@ -34,6 +37,7 @@ struct waiting {
 
 struct freezing {
     struct pack_writer *retain; /* NULL: digests only */
+    const struct freeze_way *way;
     struct intake *intake;
     struct waiting *first, **last; /* in the order of the walk; the intake answers in it */
     struct bytes list;
@@ -51,6 +55,36 @@ static bool may_stay_unread(const struct freezing *freezing, const struct err *e
            (number == EACCES || number == EPERM || number == ELOOP || number == ENXIO || number == EINVAL);
 }
 
+/* Looks for secrets in a content that is to be kept. It is read once more for that alone. */
+static int content_look(const struct freezing *freezing, int fd, struct err *err)
+{
+    const struct secrets *secrets = freezing->way->secrets;
+    struct needle_flow flow = {0};
+    AUTO_FREE uint8_t *piece = NULL;
+    uint64_t offset = 0;
+    int code = 0;
+
+    if (secrets == NULL || freezing->retain == NULL)
+        return 0;
+    piece = malloc(LOOK_BYTES);
+    if (piece == NULL)
+        return err_set_errno(err, "memory for a piece");
+    while (code == 0) {
+        ssize_t got = pread(fd, piece, LOOK_BYTES, (off_t)offset);
+
+        if (got == 0)
+            break;
+        if (got < 0 && errno != EINTR)
+            code = err_set_errno(err, "read at %llu", (unsigned long long)offset);
+        if (got <= 0)
+            continue;
+        code = secrets_look_input(secrets, &flow, piece, (size_t)got, err);
+        offset += (uint64_t)got;
+    }
+    needle_flow_done(&flow);
+    return code;
+}
+
 /* Opens a file whose content is to be read, and completes its entry. *out_fd stays -1 where it is listed without. */
 static int freeze_file(const struct freezing *freezing, const struct walk_entry *seen, struct waiting *entry,
                        int *out_fd, struct err *err)
@@ -65,10 +99,23 @@ static int freeze_file(const struct freezing *freezing, const struct walk_entry 
     entry->mode = stat.st_mode; /* what was opened counts, if it is not what was seen before */
     entry->size_bytes = S_ISREG(stat.st_mode) ? (uint64_t)stat.st_size : 0;
     if (S_ISREG(stat.st_mode) && (freezing->retain != NULL || !walk_file_is_hollow(fd, &stat, HOLLOW_BYTES))) {
+        if (content_look(freezing, fd, err) < 0)
+            return err->code;
         entry->is_read = entry->has_digest = true;
         *out_fd = take_fd(&fd);
     }
     return 0;
+}
+
+static struct digest link_digest(const uint8_t *salt, const char *target, size_t size_bytes)
+{
+    uint8_t salted[FREEZE_SALT_BYTES + LIMIT_PATH_BYTES];
+
+    if (salt == NULL)
+        return digest_of(target, size_bytes);
+    memcpy(salted, salt, FREEZE_SALT_BYTES);
+    memcpy(salted + FREEZE_SALT_BYTES, target, size_bytes);
+    return digest_of(salted, FREEZE_SALT_BYTES + size_bytes);
 }
 
 static int freeze_link(const struct freezing *freezing, const struct walk_entry *seen, struct waiting *entry,
@@ -83,7 +130,7 @@ static int freeze_link(const struct freezing *freezing, const struct walk_entry 
     }
     if (size_bytes > LIMIT_PATH_BYTES)
         return err_set(err, ERR_LIMIT, "a link of more than %d bytes", LIMIT_PATH_BYTES);
-    entry->digest = digest_of(target, (size_t)size_bytes);
+    entry->digest = link_digest(freezing->way->salt, target, (size_t)size_bytes);
     entry->has_digest = true;
     return 0;
 }
@@ -199,8 +246,11 @@ static int freeze_walk(const char *root, struct freezing *freezing, struct err *
 /* The whole of it, with an intake. */
 static int freeze_all(const char *root, struct freezing *freezing, struct err *err)
 {
-    struct intake_request request = {
-        .keep = freezing->retain, .part = PACK_INPUT, .done = entry_done, .context = freezing};
+    struct intake_request request = {.keep = freezing->retain,
+                                     .part = PACK_INPUT,
+                                     .salt = freezing->way->salt,
+                                     .done = entry_done,
+                                     .context = freezing};
     int code = intake_new(&request, &freezing->intake, err);
 
     if (code == 0)
@@ -219,7 +269,14 @@ static int freeze_all(const char *root, struct freezing *freezing, struct err *e
 
 int tree_freeze(const char *root, struct pack_writer *retain, struct bytes *out, struct err *err)
 {
-    struct freezing freezing = {.retain = retain};
+    return tree_freeze_by(root, &(struct freeze_way){.retain = retain}, out, err);
+}
+
+_Static_assert(FREEZE_SALT_BYTES == INTAKE_SALT_BYTES, "the salt goes through the intake");
+
+int tree_freeze_by(const char *root, const struct freeze_way *way, struct bytes *out, struct err *err)
+{
+    struct freezing freezing = {.retain = way->retain, .way = way};
     int code;
 
     freezing.last = &freezing.first;

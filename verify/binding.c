@@ -118,6 +118,8 @@ int binding_check(struct binding *binding, struct err *err)
     binding_check_log(binding);
     if (binding->plan != NULL)
         binding_check_plan(binding);
+    if (binding->plan != NULL && binding_check_secrets(binding, err) < 0)
+        return err->code;
     if (binding_check_flow(binding, err) < 0)
         return finding_of_error(binding->findings, "the event log", err);
     if (binding_check_content(binding, err) < 0)

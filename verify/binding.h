@@ -32,6 +32,9 @@ int binding_check(struct binding *binding, struct err *err);
 /* Plan against RecordingStart and runs. */
 void binding_check_plan(struct binding *binding);
 
+/* What the plan calls secret, in every run, and the receipt's version. ERR_SYSTEM: out of memory. */
+int binding_check_secrets(struct binding *binding, struct err *err);
+
 /* Whether an executed word may come from a plan's word, each placeholder standing for any text. */
 bool binding_word_fits(const char *template, const uint8_t *word, size_t word_bytes);
 

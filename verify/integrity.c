@@ -17,6 +17,7 @@ struct integrity {
     struct pack *pack;
     const Exhibit__Receipt *receipt;
     const struct plan *plan;
+    struct withheld *withheld;
     struct findings *findings;
     uint8_t *named[3]; /* by part; a bit for each object */
     uint64_t seq;      /* of the event being followed; 0: the receipt itself */
@@ -65,12 +66,18 @@ static void integrity_mark_stream(struct integrity *integrity, const Exhibit__St
         (void)integrity_mark(integrity, PACK_OBSERVATION, &stream->segments[i]->sha256, what);
 }
 
+/* FORMAT 7.11 */
+static bool integrity_is_local(const struct integrity *integrity, const char *input)
+{
+    return integrity->plan != NULL && plan_input_is_local(integrity->plan, input);
+}
+
 /* FORMAT 7.8. The workspace is always retained; salvage cannot promise any input. */
 static bool integrity_is_retained(const struct integrity *integrity, const char *input)
 {
     const struct plan *plan = integrity->plan;
 
-    if (integrity->receipt->partial)
+    if (integrity->receipt->partial || integrity_is_local(integrity, input))
         return false;
     if (strcmp(input, "workspace") == 0)
         return true;
@@ -150,6 +157,7 @@ static int integrity_follow_freeze(struct integrity *integrity, const Exhibit__F
     AUTO_BYTES struct bytes packed = {0};
     ProtobufCMessage *message = NULL;
     struct digest digest;
+    int code = 0;
 
     if ((!fresh && !source) || !digest_from(freeze->list_sha256.data, freeze->list_sha256.len, &digest) ||
         !pack_find(integrity->pack, PACK_OBSERVATION, &digest, NULL))
@@ -161,8 +169,11 @@ static int integrity_follow_freeze(struct integrity *integrity, const Exhibit__F
         integrity_check_list(integrity, (const Exhibit__FreezeList *)message);
     if (source)
         integrity_mark_files(integrity, (const Exhibit__FreezeList *)message, freeze->input);
+    if (source && integrity_is_local(integrity, freeze->input))
+        code = withheld_follow(integrity->withheld, integrity->pack, (const Exhibit__FreezeList *)message,
+                               freeze->input, integrity->findings, err);
     protobuf_c_message_free_unpacked(message, NULL);
-    return 0;
+    return code;
 }
 
 static void integrity_follow_start(struct integrity *integrity, const Exhibit__RecordingStart *start)
@@ -259,9 +270,10 @@ static int integrity_walk(struct integrity *integrity, struct err *err)
 }
 
 int integrity_of_objects(struct pack *pack, const Exhibit__Receipt *receipt, const struct plan *plan,
-                         struct findings *findings, struct err *err)
+                         struct withheld *withheld, struct findings *findings, struct err *err)
 {
-    struct integrity integrity = {.pack = pack, .receipt = receipt, .plan = plan, .findings = findings};
+    struct integrity integrity = {
+        .pack = pack, .receipt = receipt, .plan = plan, .withheld = withheld, .findings = findings};
     int code = 0;
 
     for (enum pack_part part = PACK_OBSERVATION; part <= PACK_INPUT; part++) {

@@ -9,10 +9,12 @@
 #include "formats/plan.h"
 #include "proto/exhibit.pb-c.h"
 #include "verify/finding.h"
+#include "verify/withheld.h"
 
 /*
- * Follows every digest from the receipt on. `plan` (NULL: it cannot be read) tells which inputs are kept whole.
- * Faults become findings; ERR_SYSTEM says that this machine could not.
+ * Follows every digest from the receipt on. `plan` (NULL: it cannot be read) tells which inputs are kept whole, and of
+ * which the contents may be withheld: `withheld` (all zero before; not touched without a plan) gets those. Faults
+ * become findings; ERR_SYSTEM says that this machine could not.
  */
 int integrity_of_objects(struct pack *pack, const Exhibit__Receipt *receipt, const struct plan *plan,
-                         struct findings *findings, struct err *err);
+                         struct withheld *withheld, struct findings *findings, struct err *err);

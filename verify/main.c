@@ -65,6 +65,8 @@ static int verify_status_of(const struct verify_args *args, const struct verdict
 
     if (verdict->findings.count > 0 || claim == NULL)
         return EXIT_REFUTED;
+    if (verdict->source == VERDICT_SOURCE_IN_PART) /* what was asked for was not done */
+        return EXIT_COULD_NOT;
     if (args->require_go && (claim->prospective || strcmp(claim->decision, "GO") != 0))
         return EXIT_NOT_GO;
     return strcmp(claim->decision, "INCOMPLETE") == 0 ? EXIT_INCOMPLETE : EXIT_VERIFIED;
@@ -109,6 +111,12 @@ static int verify_bundle(const struct verify_args *args, const struct oracle *or
     if (status == EXIT_REFUTED)
         (void)fprintf(stderr, "exhibit-verify: %s: refuted: %s\n", args->bundle,
                       verdict.findings.kept > 0 ? verdict.findings.texts[0] : "no claim can be made");
+    if (status == EXIT_COULD_NOT && verdict.source == VERDICT_SOURCE_IN_PART)
+        (void)fprintf(
+            stderr,
+            "exhibit-verify: %s: --source was not compared by content: the workspace is local and this bundle "
+            "has not its salt; ask for a bundle that was exported --with-local\n",
+            args->bundle);
     verdict_done(&verdict);
     return status;
 }

@@ -138,6 +138,7 @@ static void report_measured(FILE *out, const struct verdict *verdict)
                                        : "none; that no process was left is known as far as the observer saw them, and "
                                          "an ending of a whole control group cannot be measured");
     report_launcher(out, &verdict->surroundings);
+    report_apart(out, verdict);
 }
 
 static void report_oracle_line(void *context, const char *text, bool wider)
@@ -224,7 +225,9 @@ int report_print_json(const struct verdict *verdict, const struct oracle *named,
     json_t *lines = report_oracle_json(oracle);
     json_t *claim = verdict->claim == NULL ? json_null() : claim_to_json(verdict->claim);
     json_t *launcher = report_launcher_json(&verdict->surroundings);
-    int failed = findings == NULL || limits == NULL || claim == NULL || launcher == NULL || lines == NULL;
+    json_t *secrets = report_secrets_json(verdict), *withheld = report_withheld_json(verdict);
+    int failed = findings == NULL || limits == NULL || claim == NULL || launcher == NULL || lines == NULL ||
+                 secrets == NULL || withheld == NULL;
 
     for (size_t i = 0; !failed && i < verdict->findings.kept; i++)
         failed = json_array_append_new(findings, json_string(verdict->findings.texts[i]));
@@ -233,12 +236,14 @@ int report_print_json(const struct verdict *verdict, const struct oracle *named,
     for (size_t i = 0; !failed && i < REPORT_LIMITS; i++)
         failed = json_array_append_new(limits, json_string(report_limits[i]));
     if (!failed)
-        whole =
-            json_pack("{s:s, s:s, s:O, s:O, s:b, s:O, s:O, s:O}", "schema", "exhibit.verdict/1", "verdict",
-                      verdict->findings.count == 0 ? "verified" : "refuted", "findings", findings, "claim", claim,
-                      "claim_recorded", verdict->has_claim, "limits", limits, "launcher", launcher, "oracle", lines);
+        whole = json_pack("{s:s, s:s, s:O, s:O, s:b, s:O, s:O, s:O, s:O, s:O}", "schema", "exhibit.verdict/1",
+                          "verdict", verdict->findings.count == 0 ? "verified" : "refuted", "findings", findings,
+                          "claim", claim, "claim_recorded", verdict->has_claim, "limits", limits, "launcher", launcher,
+                          "oracle", lines, "secrets", secrets, "withheld", withheld);
     json_decref(lines);
     json_decref(launcher);
+    json_decref(secrets);
+    json_decref(withheld);
     json_decref(findings);
     json_decref(limits);
     json_decref(claim);

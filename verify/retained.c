@@ -19,6 +19,7 @@ enum { RETAINED_DEPTH = 256 };
 
 struct retained {
     const Exhibit__FreezeList *list;
+    const struct retained_by *by;
     bool *seen; /* by entry */
     struct findings *findings;
     char path[LIMIT_PATH_BYTES + 1]; /* of where the walk is; empty: the root */
@@ -53,8 +54,21 @@ static void retained_differs(struct retained *retained, const char *how)
                 how);
 }
 
-static int retained_digest(int parent_fd, const char *name, mode_t type, struct digest *out, uint64_t *out_size_bytes,
-                           struct err *err)
+static struct digest retained_link_digest(const struct retained_by *by, const char *target, size_t size_bytes)
+{
+    struct digest digest;
+    struct digest_run *run = by->salt == NULL ? NULL : digest_run_new();
+
+    if (run == NULL)
+        return digest_of(target, size_bytes);
+    digest_run_add(run, by->salt, by->salt_bytes);
+    digest = digest_run_with(run, target, size_bytes);
+    digest_run_free(run);
+    return digest;
+}
+
+static int retained_digest(const struct retained_by *by, int parent_fd, const char *name, mode_t type,
+                           struct digest *out, uint64_t *out_size_bytes, struct err *err)
 {
     AUTO_FD int fd = -1;
 
@@ -64,14 +78,14 @@ static int retained_digest(int parent_fd, const char *name, mode_t type, struct 
 
         if (size < 0)
             return err_set_errno(err, "read the link %s", name);
-        *out = digest_of(target, (size_t)size);
+        *out = retained_link_digest(by, target, (size_t)size);
         *out_size_bytes = 0;
         return 0;
     }
     fd = openat(parent_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return err_set_errno(err, "open %s", name);
-    return digest_of_fd(fd, out, out_size_bytes, err);
+    return digest_of_fd_after(by->salt, by->salt == NULL ? 0 : by->salt_bytes, fd, out, out_size_bytes, err);
 }
 
 /* Compares one path with its entry; `stat` is of the path itself. */
@@ -97,7 +111,12 @@ static int retained_visit(struct retained *retained, int parent_fd, const char *
         retained_differs(retained, "has other permissions");
     if (!S_ISREG(stat->st_mode) && !S_ISLNK(stat->st_mode))
         return 0;
-    if (retained_digest(parent_fd, name, stat->st_mode, &digest, &size_bytes, err) < 0)
+    if (retained->by->no_contents) {
+        if (S_ISREG(stat->st_mode) && entry->size_bytes != (uint64_t)stat->st_size)
+            retained_differs(retained, "has another size");
+        return 0;
+    }
+    if (retained_digest(retained->by, parent_fd, name, stat->st_mode, &digest, &size_bytes, err) < 0)
         return err->code;
     if (entry->sha256.len != DIGEST_BYTES || memcmp(entry->sha256.data, digest.bytes, DIGEST_BYTES) != 0 ||
         (S_ISREG(stat->st_mode) && entry->size_bytes != size_bytes))
@@ -162,7 +181,8 @@ static int retained_walk(struct retained *retained, int folder_fd, struct err *e
     return code;
 }
 
-int retained_compare(const Exhibit__FreezeList *list, int root_fd, struct findings *findings, struct err *err)
+int retained_compare(const Exhibit__FreezeList *list, int root_fd, const struct retained_by *by,
+                     struct findings *findings, struct err *err)
 {
     AUTO_FREE bool *seen = calloc(list->n_entries + 1, sizeof *seen);
     AUTO_FREE struct retained *retained = calloc(1, sizeof *retained);
@@ -172,6 +192,7 @@ int retained_compare(const Exhibit__FreezeList *list, int root_fd, struct findin
     if (seen == NULL || retained == NULL)
         return err_set(err, ERR_SYSTEM, "out of memory");
     retained->list = list;
+    retained->by = by;
     retained->seen = seen;
     retained->findings = findings;
     if (fstat(root_fd, &stat) < 0)

@@ -87,7 +87,11 @@ static int verdict_read_texts(struct verdict_work *work, bool *has_plan, struct 
 /* Makes an own claim under an oracle; *out stays NULL where the bundle is to blame. */
 static int verdict_derive(struct verdict_work *work, const struct oracle *oracle, Exhibit__Claim **out, struct err *err)
 {
-    if (proof_derive(&work->evidence, oracle, out, err) == 0)
+    uint64_t before = pack_blocks_read(work->pack, PACK_INPUT);
+    int code = proof_derive(&work->evidence, oracle, out, err);
+
+    work->out->proof_input_blocks = pack_blocks_read(work->pack, PACK_INPUT) - before;
+    if (code == 0)
         return 0;
     *out = NULL;
     return finding_of_error(&work->out->findings, "the receipt", err);
@@ -129,8 +133,11 @@ static int verdict_check_source(struct verdict_work *work, struct err *err)
 {
     const struct ledger_list *freezes = &work->out->ledger.by_kind[EXHIBIT__EVENT__WHAT_FREEZE];
     AUTO_BYTES struct bytes packed = {0};
+    const struct withheld *withheld = &work->out->withheld;
     ProtobufCMessage *list = NULL;
+    struct retained_by by;
     struct digest digest;
+    bool local;
     int code;
     size_t i;
 
@@ -148,7 +155,13 @@ static int verdict_check_source(struct verdict_work *work, struct err *err)
         code = message_unpack(&exhibit__freeze_list__descriptor, packed.data, packed.size_bytes, &list, err);
     if (code < 0)
         return finding_of_error(&work->out->findings, "the freeze of the workspace", err);
-    code = retained_compare((const Exhibit__FreezeList *)list, work->request->source_fd, &work->out->findings, err);
+    local = plan_input_is_local(&work->out->plan, "workspace");
+    work->out->source = local && !withheld->has_salt ? VERDICT_SOURCE_IN_PART : VERDICT_SOURCE_WHOLE;
+    by = (struct retained_by){.salt = local && withheld->has_salt ? withheld->salt : NULL,
+                              .salt_bytes = WITHHELD_SALT_BYTES,
+                              .no_contents = local && !withheld->has_salt};
+    code =
+        retained_compare((const Exhibit__FreezeList *)list, work->request->source_fd, &by, &work->out->findings, err);
     protobuf_c_message_free_unpacked(list, NULL);
     if (code < 0) {
         (void)err_wrap(err, "--source");
@@ -173,8 +186,9 @@ static int verdict_check_facts(struct verdict_work *work, struct err *err)
         return err->code;
     binding.plan = has_plan ? &out->plan : NULL;
     binding.oracle = out->has_oracle ? &out->oracle : NULL;
-    if (integrity_of_objects(work->pack, work->receipt, binding.plan, &out->findings, err) < 0)
-        return err->code;
+    code = integrity_of_objects(work->pack, work->receipt, binding.plan, &out->withheld, &out->findings, err);
+    if (code < 0)
+        return code;
     binding.ledger = out->ledger;
     code = binding_check(&binding, err);
     out->ledger = binding.ledger; /* the search hint moves */
@@ -219,6 +233,7 @@ void verdict_done(struct verdict *verdict)
     finding_done(&verdict->findings);
     ledger_done(&verdict->ledger);
     surroundings_done(&verdict->surroundings);
+    withheld_done(&verdict->withheld);
     plan_done(&verdict->plan);
     oracle_done(&verdict->oracle);
     if (verdict->claim != NULL)

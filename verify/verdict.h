@@ -10,6 +10,7 @@
 #include "verify/finding.h"
 #include "verify/ledger.h"
 #include "verify/surroundings.h"
+#include "verify/withheld.h"
 
 #include <stdbool.h>
 
@@ -22,6 +23,13 @@ struct verdict_request {
     int source_fd; /* -1: not compared */
 };
 
+/* Whether the reader's folder was compared with the workspace. */
+enum verdict_source {
+    VERDICT_SOURCE_NONE,    /* none was named */
+    VERDICT_SOURCE_WHOLE,   /* it was */
+    VERDICT_SOURCE_IN_PART, /* all but contents: those are local, and no object here tells the salt */
+};
+
 /* What came of it. Release with verdict_done. */
 struct verdict {
     struct findings findings; /* none: verified */
@@ -31,7 +39,10 @@ struct verdict {
     struct plan plan;
     struct oracle oracle; /* the recorded one, where has_oracle */
     bool has_oracle;
-    Exhibit__Claim *claim; /* this program's own, under the reader's oracle; NULL: none could be made */
+    struct withheld withheld;
+    enum verdict_source source;
+    uint64_t proof_input_blocks; /* of inputs that the proof of `claim` read: it is what the proof really did */
+    Exhibit__Claim *claim;       /* this program's own, under the reader's oracle; NULL: none could be made */
 };
 
 /*

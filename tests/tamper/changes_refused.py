@@ -160,7 +160,7 @@ def _(f):
 
 @refused("receipt-of-a-later-version", "FORMAT 8.2")
 def _(f):
-    f.receipt.version = 2
+    f.receipt.version = 3
 
 
 def segments(f, rework):

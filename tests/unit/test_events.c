@@ -288,13 +288,13 @@ static void a_pack_without_a_claim_gives_none_and_an_unknown_version_is_refused(
     struct digest digest;
     struct err err = {0};
 
-    receipt.version = 2;
+    receipt.version = 3;
     digest = put_message(fixture, &receipt.base);
     turn(fixture, &digest, NULL);
     assert_int_equal(claim_read(fixture->pack, &claim_back, &err), 0);
     assert_null(claim_back);
     assert_int_equal(receipt_read(fixture->pack, &receipt_back, &err), ERR_FORMAT);
-    assert_string_equal(err.text, "FORMAT 8.2: the Receipt is of version 2; this program knows 1");
+    assert_string_equal(err.text, "FORMAT 8.2: the Receipt is of version 3; this program knows 2");
     assert_null(receipt_back);
 }
 
@@ -307,7 +307,7 @@ static void a_later_version_is_told_as_one_whatever_else_is_in_it(void **state)
 
     turn(fixture, &digest, NULL);
     assert_int_equal(receipt_read(fixture->pack, &receipt, &err), ERR_FORMAT);
-    assert_string_equal(err.text, "FORMAT 8.2: the Receipt is of version 7; this program knows 1");
+    assert_string_equal(err.text, "FORMAT 8.2: the Receipt is of version 7; this program knows 2");
 }
 
 static void a_receipt_that_is_none_is_refused_as_malformed(void **state)

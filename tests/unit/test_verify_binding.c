@@ -57,7 +57,7 @@ static uint64_t unpacked_before; /* of archives, when the check begins */
 static void check(change *make, change *late, struct findings *findings)
 {
     struct stage stage = {.scene = scene_good("plan", "oracle")};
-    Exhibit__Receipt receipt = EXHIBIT__RECEIPT__INIT;
+    Exhibit__Receipt receipt = {PROTOBUF_C_MESSAGE_INIT(&exhibit__receipt__descriptor), .version = 1};
     struct binding binding = {
         .receipt = &receipt, .plan = &stage.plan.plan, .findings = findings, .unpacked_bytes = unpacked_before};
     struct evidence evidence;

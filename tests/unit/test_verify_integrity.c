@@ -50,7 +50,7 @@ static void check(struct place *place, const char *text)
 {
     struct err err = {0};
 
-    assert_int_equal(integrity_of_objects(place->pack, place->receipt, NULL, &place->findings, &err), 0);
+    assert_int_equal(integrity_of_objects(place->pack, place->receipt, NULL, NULL, &place->findings, &err), 0);
     if (text == NULL && place->findings.count > 0)
         fail_msg("%s", place->findings.texts[0]);
     if (text != NULL && (place->findings.count == 0 || strstr(place->findings.texts[0], text) == NULL))

@@ -11,7 +11,7 @@ set_tests_properties(unit.archive_deflate PROPERTIES TIMEOUT 180) # 4 GiB are in
 
 # Only what these tests are about, so that they build alone.
 add_library(exhibit_records_tested STATIC ../record/walk.c ../record/tree.c ../record/tree_freeze.c
-    ../record/tree_remove.c ../record/artifacts.c ../record/host.c)
+    ../record/tree_remove.c ../record/artifacts.c ../record/host.c ../record/needles.c ../record/secrets.c)
 target_link_libraries(exhibit_records_tested PUBLIC exhibit_formats PRIVATE exhibit_warnings)
 exhibit_unit_test(tree exhibit_records_tested)
 exhibit_unit_test(tree_change exhibit_records_tested)

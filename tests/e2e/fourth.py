@@ -29,7 +29,7 @@ def loaded(*wanted):
         sys.modules.update(aside)
 
 
-judge, oracles, pack, records, members = loaded("judge", "oracle", "pack", "records", "members")
+judge, oracles, pack, records, members, apart = loaded("judge", "oracle", "pack", "records", "members", "apart")
 
 
 @functools.lru_cache(maxsize=64)
@@ -50,6 +50,7 @@ def opened(path):
     bundle = records.Bundle(path)
     try:
         members.check(bundle)
+        apart.check(bundle)
         yield bundle
     finally:
         bundle.pack.close()
@@ -76,6 +77,15 @@ def differs_from_replay(build, path):
     return differences(path, json.loads(done.stdout) if done.stdout else None)
 
 
+def withheld(path):
+    """By local input how many of its objects a bundle is without."""
+    bundle = records.Bundle(path)
+    try:
+        return apart.check(bundle)
+    finally:
+        bundle.pack.close()
+
+
 def refusal(path):
     """Why it refuses a file; nothing where it does not."""
     try:
@@ -96,6 +106,7 @@ def differences(bundle, theirs, oracle=None):
             mine = judged(bundle, oracle)
         else:
             members.check(bundle)
+            apart.check(bundle)
             mine = claim_of(bundle, oracle)
     except (pack.Refused, oracles.BadOracle) as error:
         return [f"the fourth judge refuses it: {error}"]

@@ -10,6 +10,7 @@ import json
 import pathlib
 import sys
 
+import apart
 import judge
 import members
 import oracle as oracles
@@ -54,6 +55,7 @@ def main():
     try:
         bundle = Bundle(words.bundle)
         members.check(bundle)
+        apart.check(bundle)
         raw = (pathlib.Path(words.oracle).read_bytes() if words.oracle
                else bundle.pack.read(bundle.start.oracle_sha256, oracles.LIMIT_YAML))
         claim = judge.judge(bundle, oracles.read(raw), hashlib.sha256(raw).digest())

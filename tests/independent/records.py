@@ -80,7 +80,7 @@ class Bundle:
         self.referenced = {self.pack.receipt}
         self.lists = {}
         self.receipt = self._message("Receipt", self.pack.receipt, LIMIT_RECEIPT, "8.1")
-        if self.receipt.version != 1:
+        if self.receipt.version not in (1, 2):
             raise Refused("8.2", f"a receipt of version {self.receipt.version}")
         self.claim = None
         if self.pack.claim is not None:

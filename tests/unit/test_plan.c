@@ -151,6 +151,31 @@ static void a_recorded_plan_is_the_same_but_for_what_lies_outside(void **state)
     plan_done(&plan);
 }
 
+static void secrets_and_local_inputs_are_read_from_a_recorded_plan_too(void **state)
+{
+    AUTO_FREE char *secret = plans_changed(plans_good, "PATH: /sbin", "PATH: {secret: CI_TOKEN}");
+    AUTO_FREE char *local = plans_changed(secret, "pins:", "local: [workspace, one]\npins:");
+    struct plan plan = plans_read(plans_good);
+    struct err err = {0};
+
+    (void)state;
+    assert_false(plan_has_secret(&plan) || plan_has_local(&plan));
+    plan_done(&plan);
+    for (int recorded = 0; recorded < 2; recorded++) {
+        if (recorded)
+            assert_int_equal(plan_parse_recorded(local, strlen(local), &plan, &err), 0);
+        else
+            plan = plans_read(local);
+        assert_true(plan_has_secret(&plan) && plan_has_local(&plan));
+        assert_string_equal(plan.cases[0].environment[0].secret, "CI_TOKEN");
+        assert_string_equal(plan.cases[0].environment[0].value, "");
+        assert_null(plan.environment[0].secret);
+        assert_true(plan_input_is_local(&plan, "workspace") && plan_input_is_local(&plan, "one"));
+        assert_false(plan_input_is_local(&plan, "two") || plan_input_is_local(&plan, "none"));
+        plan_done(&plan);
+    }
+}
+
 static void a_plan_of_little_has_the_defaults(void **state)
 {
     struct plan plan = plans_read(plans_used);
@@ -279,6 +304,7 @@ int main(void)
         cmocka_unit_test(every_key_is_read_and_resolved),
         cmocka_unit_test(parent_exit_cgroup_kill_and_deafness_are_read),
         cmocka_unit_test(a_recorded_plan_is_the_same_but_for_what_lies_outside),
+        cmocka_unit_test(secrets_and_local_inputs_are_read_from_a_recorded_plan_too),
         cmocka_unit_test(a_plan_of_little_has_the_defaults),
         cmocka_unit_test(a_trial_with_its_kind_alone_has_the_defaults),
         cmocka_unit_test(a_candidate_of_a_folder_brings_argv_and_policy),

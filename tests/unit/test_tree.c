@@ -130,6 +130,83 @@ static void a_freeze_keeps_contents_as_inputs_where_asked(void **state)
     pack_close(pack);
 }
 
+/* The digest of the salt and then some bytes. */
+static struct digest salted(const uint8_t *salt, const void *from, size_t size_bytes)
+{
+    struct digest_run *run = digest_run_new();
+    struct digest digest;
+
+    assert_non_null(run);
+    digest_run_add(run, salt, FREEZE_SALT_BYTES);
+    digest_run_add(run, from, size_bytes);
+    digest = digest_run_now(run);
+    digest_run_free(run);
+    return digest;
+}
+
+static void a_salted_freeze_has_the_same_list_with_and_without_contents(void **state)
+{
+    static const size_t sizes[] = {0,
+                                   1,
+                                   31,
+                                   (512u << 10) - 33,
+                                   (512u << 10) - 32,
+                                   (512u << 10) - 31,
+                                   (4u << 20) - 33,
+                                   (4u << 20) - 32,
+                                   (4u << 20) - 31,
+                                   5u << 20};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    static uint8_t content[(5u << 20) + 1];
+    AUTO_FD int fd = -1, dir = open(test_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_BYTES struct bytes list = {0}, kept = {0}, back = {0};
+    uint8_t salt[FREEZE_SALT_BYTES];
+    struct freeze_way way = {.salt = salt};
+    Exhibit__FreezeList *seen;
+    struct pack_writer *writer = NULL;
+    struct pack *pack = NULL;
+    struct digest digest;
+    struct err err;
+
+    (void)state;
+    memset(salt, 0xa5, sizeof salt);
+    for (size_t i = 0; i < sizeof content; i++)
+        content[i] = (uint8_t)(i * i >> 7);
+    make_folder("t");
+    for (size_t i = 0; i < SIZES; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "t/%zu", i);
+        make_bytes(name, content, sizes[i]);
+    }
+    assert_int_equal(symlink("/nowhere/else", at("t/link")), 0);
+    assert_int_equal(tree_freeze_by(at("t"), &way, &list, &err), 0);
+    assert_int_equal(pack_writer_new(dir, "pack", &writer, &err), 0);
+    way.retain = writer;
+    assert_int_equal(tree_freeze_by(at("t"), &way, &kept, &err), 0);
+    assert_int_equal(list.size_bytes, kept.size_bytes);
+    assert_memory_equal(list.data, kept.data, kept.size_bytes);
+    assert_int_equal(pack_put(writer, PACK_OBSERVATION, list.data, list.size_bytes, &digest, &err), 0);
+    assert_int_equal(pack_writer_finish(writer, &digest, NULL, &err), 0);
+    fd = openat(dir, "pack", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(pack_open(fd, &pack, &err), 0);
+    seen = exhibit__freeze_list__unpack(NULL, list.size_bytes, list.data);
+    assert_int_equal(seen->n_entries, 2 + SIZES);
+    for (size_t i = 0; i < SIZES; i++) {
+        digest = salted(salt, content, sizes[i]);
+        assert_int_equal(seen->entries[1 + i]->size_bytes, sizes[i]);
+        assert_memory_equal(seen->entries[1 + i]->sha256.data, digest.bytes, DIGEST_BYTES);
+        assert_int_equal(pack_read(pack, PACK_INPUT, &digest, sizeof content + 100, &back, &err), 0);
+        assert_int_equal(back.size_bytes, sizes[i] + FREEZE_SALT_BYTES);
+        assert_memory_equal(back.data, salt, FREEZE_SALT_BYTES);
+        assert_memory_equal(back.data + FREEZE_SALT_BYTES, content, sizes[i]);
+    }
+    digest = salted(salt, "/nowhere/else", 13);
+    assert_memory_equal(seen->entries[1 + SIZES]->sha256.data, digest.bytes, DIGEST_BYTES);
+    exhibit__freeze_list__free_unpacked(seen, NULL);
+    pack_close(pack);
+}
+
 static void a_file_with_several_names_is_listed_under_each_and_stored_once(void **state)
 {
     enum { SIZE_BYTES = 6 << 20, NAMES = 5 };
@@ -306,6 +383,7 @@ int main(void)
         IN_FOLDER(a_file_with_several_names_is_listed_under_each_and_stored_once),
         IN_FOLDER(a_missing_root_is_named),
         IN_FOLDER(a_freeze_does_not_read_a_file_of_holes),
+        IN_FOLDER(a_salted_freeze_has_the_same_list_with_and_without_contents),
         IN_FOLDER(an_unreadable_file_is_listed_unless_it_was_to_be_kept),
         IN_FOLDER(a_freeze_never_leaves_the_root_whatever_is_swapped),
         IN_FOLDER(a_file_that_was_swapped_is_neither_followed_nor_waited_for),

@@ -47,6 +47,7 @@ static void plan_fill(struct plan_by_hand *out)
 struct stage {
     struct scene *scene;
     struct plan_by_hand plan;
+    uint32_t version; /* of the receipt */
 };
 
 typedef void change(struct stage *stage);
@@ -56,7 +57,7 @@ static uint64_t unpacked_before; /* of archives, when the check begins */
 /* Builds the good scene, changes one thing, and collects what is found. `late` changes what sealing would put right. */
 static void check(change *make, change *late, struct findings *findings)
 {
-    struct stage stage = {.scene = scene_good("plan", "oracle")};
+    struct stage stage = {.scene = scene_good("plan", "oracle"), .version = 1};
     Exhibit__Receipt receipt = {PROTOBUF_C_MESSAGE_INIT(&exhibit__receipt__descriptor), .version = 1};
     struct binding binding = {
         .receipt = &receipt, .plan = &stage.plan.plan, .findings = findings, .unpacked_bytes = unpacked_before};
@@ -66,6 +67,7 @@ static void check(change *make, change *late, struct findings *findings)
     plan_fill(&stage.plan);
     if (make != NULL)
         make(&stage);
+    receipt.version = stage.version;
     scene_seal(stage.scene);
     if (late != NULL)
         late(&stage);
@@ -84,6 +86,18 @@ static void a_good_scene_fits(void **state)
 
     (void)state;
     check(NULL, NULL, &findings);
+    if (findings.count > 0)
+        fail_msg("%s", findings.texts[0]);
+}
+
+static void secret_good(struct stage *s);
+
+static void a_good_scene_with_a_secret_fits(void **state)
+{
+    struct findings findings = {0};
+
+    (void)state;
+    check(secret_good, NULL, &findings);
     if (findings.count > 0)
         fail_msg("%s", findings.texts[0]);
 }
@@ -183,6 +197,80 @@ static void mode_folder(struct stage *s)
 static void mode_environment(struct stage *s)
 {
     SCENE_FIND(s->scene, SCENE_CASE_STRICT, RUN_START, 0)->run_start->environment[0].data[8] = 'X';
+}
+
+/* All runs get LANG as a secret, as they should. */
+static void secret_good(struct stage *s)
+{
+    s->version = 2;
+    s->plan.variables[0].value = TEXT("");
+    s->plan.variables[0].secret = TEXT("CALLERS");
+    for (uint32_t run = SCENE_CASE_BASELINE; run <= SCENE_CONTROL_AFTER; run++) {
+        Exhibit__RunStart *start = SCENE_FIND(s->scene, run, RUN_START, 0)->run_start;
+
+        start->environment[1].len = strlen("LANG=");
+        start->n_secrets = 1;
+        start->secrets = scene_zero(sizeof *start->secrets);
+        start->secrets[0] = scene_zero(sizeof *start->secrets[0]);
+        exhibit__secret_variable__init(start->secrets[0]);
+        start->secrets[0]->name = scene_text("LANG");
+        start->secrets[0]->hmac_sha256 = scene_text("0123456789abcdef0123456789abcdef");
+    }
+}
+
+static void secret_differs(struct stage *s)
+{
+    secret_good(s);
+    SCENE_FIND(s->scene, SCENE_STRICT, RUN_START, 0)->run_start->secrets[0]->hmac_sha256.data[31] = 'X';
+}
+
+static void secret_differs_in_the_launcher(struct stage *s)
+{
+    secret_good(s);
+    SCENE_FIND(s->scene, SCENE_LAUNCHER, RUN_START, 0)->run_start->secrets[0]->hmac_sha256.data[0] = 'X';
+}
+
+static void secret_told(struct stage *s)
+{
+    secret_good(s);
+    SCENE_FIND(s->scene, SCENE_CASE_STRICT, RUN_START, 0)->run_start->environment[1].len = strlen("LANG=C");
+}
+
+static void secret_of_another_name(struct stage *s)
+{
+    secret_good(s);
+    SCENE_FIND(s->scene, SCENE_CASE_STRICT, RUN_START, 0)->run_start->secrets[0]->name.data[0] = 'X';
+}
+
+static void secret_unplanned(struct stage *s)
+{
+    secret_good(s);
+    s->plan.variables[0].secret = NULL;
+}
+
+static void secret_untold(struct stage *s)
+{
+    Exhibit__RunStart *start = SCENE_FIND(s->scene, SCENE_CASE_STRICT, RUN_START, 0)->run_start;
+
+    secret_good(s);
+    exhibit__secret_variable__free_unpacked(start->secrets[0], NULL);
+    start->n_secrets = 0;
+}
+
+static void secret_of_version_1(struct stage *s)
+{
+    secret_good(s);
+    s->version = 1;
+}
+
+static void version_2_without_reason(struct stage *s)
+{
+    s->version = 2;
+}
+
+static void local_of_version_1(struct stage *s)
+{
+    s->plan.plan.workspace_local = true;
 }
 
 static void command_nonce(struct stage *s)
@@ -338,6 +426,15 @@ static const struct fault {
     {mode_folder, NULL, "run build/strict 1 has another command, environment, folder or stdin than baseline"},
     {mode_environment, NULL, "run build/strict 1 has another command, environment, folder or stdin than baseline"},
     {mode_stdin, NULL, "run build/strict 1 has another command, environment, folder or stdin than baseline"},
+    {secret_differs, NULL, "FORMAT 7.10: the secret CALLERS is not the same in run 7 as in run 1"},
+    {secret_differs_in_the_launcher, NULL, "FORMAT 7.10: the secret CALLERS is not the same in run 4 as in run 1"},
+    {secret_told, NULL, "the environment of run build/strict 1 is not what the plan says"},
+    {secret_of_another_name, NULL, "FORMAT 7.10: the secrets of run 5 are not those of the plan"},
+    {secret_unplanned, NULL, "FORMAT 7.10: the secrets of run 1 are not those of the plan"},
+    {secret_untold, NULL, "FORMAT 7.10: the secrets of run 5 are not those of the plan"},
+    {secret_of_version_1, NULL, "FORMAT 8.1: of version 1, and its plan asks for 2"},
+    {version_2_without_reason, NULL, "FORMAT 8.1: of version 2, and its plan asks for 1"},
+    {local_of_version_1, NULL, "FORMAT 8.1: of version 1, and its plan asks for 2"},
     {command_nonce, NULL, "the probe's command (role and nonce) of run tree/control 2"},
     {same_nonce, NULL, "runs 7 and 8 have the same nonce"},
     {control_order, NULL, "control 1 of tree is on the wrong side of strict"},
@@ -400,6 +497,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_scene_fits),
+        cmocka_unit_test(a_good_scene_with_a_secret_fits),
         cmocka_unit_test(each_thing_that_does_not_fit_is_refuted),
         cmocka_unit_test(an_archive_listed_beyond_the_bound_is_refuted),
     };

@@ -1,0 +1,3 @@
+# What is kept apart: secrets and local inputs.
+exhibit_unit_test(needles exhibit_record)
+exhibit_unit_test(leaks exhibit_record)

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STORE_STEM "recording" /* of the temporary name; the receipt is not known yet */
+#define LOCAL_STEM "local"     /* and of what is kept apart */
 
 static int file_check(struct output *output, struct err *err)
 {
@@ -52,7 +54,9 @@ static int stray_tell(void *context, const struct store_stray *stray, struct err
     const char *path = output->request.store;
 
     (void)err;
-    if (stray->is_left)
+    if (stray->is_left && strncmp(stray->name, "." LOCAL_STEM ".", strlen("." LOCAL_STEM ".")) == 0)
+        store_note(output->store, "%s/%s: local contents of a recording that was killed; remove it", path, stray->name);
+    else if (stray->is_left)
         store_note(output->store,
                    "%s/%s: left by a recording that was killed; exhibit-record salvage makes a bundle of it, or remove "
                    "it",
@@ -105,6 +109,29 @@ int output_name(struct output *output, struct pack_writer *pack, const struct di
         return 0;
     store_pack_name(receipt, name);
     return pack_writer_name(pack, name, PACK_NAME_FRESH, err);
+}
+
+int output_start_local(struct output *output, struct pack_writer **out, struct err *err)
+{
+    if (pack_writer_new_unnamed(store_folder(output->store), LOCAL_STEM, out, err) < 0)
+        return err_wrap(err, "%s", output->request.store);
+    return 0;
+}
+
+int output_name_local(struct pack_writer *local, const struct digest *receipt, struct err *err)
+{
+    char name[STORE_NAME_BYTES];
+
+    store_local_name(receipt, name);
+    return pack_writer_name(local, name, PACK_NAME_FRESH, err);
+}
+
+void output_forget_local(struct output *output, const struct digest *receipt)
+{
+    char name[STORE_NAME_BYTES];
+
+    store_local_name(receipt, name);
+    (void)unlinkat(store_folder(output->store), name, 0);
 }
 
 void output_done(struct output *output)

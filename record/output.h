@@ -39,5 +39,15 @@ int output_start(struct output *output, struct pack_writer **out, struct err *er
 /* Names the pack by its receipt, in a store, before pack_writer_finish. ERR_SYSTEM. */
 int output_name(struct output *output, struct pack_writer *pack, const struct digest *receipt, struct err *err);
 
+/*
+ * Starts the pack for the contents of local inputs, in a store. It is named by output_name_local, and finished before
+ * the recording's own: a receipt in a store is never without its local contents. Errors as pack_writer_new.
+ */
+int output_start_local(struct output *output, struct pack_writer **out, struct err *err);
+int output_name_local(struct pack_writer *local, const struct digest *receipt, struct err *err);
+
+/* Removes the finished local contents of a receipt whose pack could not be finished. */
+void output_forget_local(struct output *output, const struct digest *receipt);
+
 /* Releases everything; the writer must have ended. */
 void output_done(struct output *output);

@@ -42,7 +42,7 @@ struct recording {
 /* A bundle that holds what is to stay here would be no better than none that says so. */
 static int local_check(const struct recording *recording, struct err *err)
 {
-    if (!plan_has_local(recording->request->plan))
+    if (!plan_has_local(recording->request->plan) || recording->request->store != NULL)
         return 0;
     return err_set(err, ERR_USAGE,
                    "%s: it has `local` inputs, whose contents are kept in a store alone; record it with --store DIR "
@@ -131,6 +131,18 @@ static int groups_try(struct session *session, struct err *err)
     return kill_check(session->plan, can_kill, err);
 }
 
+/* The salt of local inputs, and where their contents go. */
+static int local_open(struct recording *recording, struct err *err)
+{
+    struct session *session = &recording->session;
+
+    if (!plan_has_local(session->plan))
+        return 0;
+    if (file_random(session->salt, sizeof session->salt, err) < 0)
+        return err->code;
+    return output_start_local(&recording->output, &session->local, err);
+}
+
 static int parts_open(struct recording *recording, struct err *err)
 {
     const struct recording_request *request = recording->request;
@@ -150,7 +162,7 @@ static int parts_open(struct recording *recording, struct err *err)
         layout_make(session, request->work_parent, request->program_dir, policy, err) < 0 ||
         signals_open(recording, err) < 0 || groups_try(session, err) < 0 ||
         stale_mark(session->work, session->group_prefix, &recording->owner_fd, err) < 0 ||
-        output_start(&recording->output, &recording->pack, err) < 0)
+        output_start(&recording->output, &recording->pack, err) < 0 || local_open(recording, err) < 0)
         return err->code;
     session->journal = journal_new(recording->pack, recording->judge);
     if (session->journal == NULL)
@@ -216,6 +228,24 @@ static uint32_t receipt_version(const struct plan *plan)
     return plan_has_secret(plan) || plan_has_local(plan) ? 2 : 1;
 }
 
+/* Finishes what is kept apart: a pack of the same receipt, with nothing else of the observations. */
+static int local_seal(struct recording *recording, const Exhibit__Receipt *receipt, const struct digest *digest,
+                      struct err *err)
+{
+    struct pack_writer *local = recording->session.local;
+    AUTO_BYTES struct bytes packed = {0};
+    struct digest again;
+
+    if (local == NULL)
+        return 0;
+    if (message_pack(&receipt->base, LIMIT_RECEIPT_BYTES, &packed, err) < 0 ||
+        pack_put(local, PACK_OBSERVATION, packed.data, packed.size_bytes, &again, err) < 0 ||
+        output_name_local(local, digest, err) < 0)
+        return err->code;
+    recording->session.local = NULL;
+    return pack_writer_finish(local, digest, NULL, err);
+}
+
 /* Writes receipt and claim, and finishes the pack. */
 static int seal(struct recording *recording, Exhibit__Claim **out, struct err *err)
 {
@@ -223,6 +253,7 @@ static int seal(struct recording *recording, Exhibit__Claim **out, struct err *e
     const Exhibit__Stream *events;
     struct digest receipt_digest, claim_digest;
     struct pack_writer *pack = recording->pack;
+    int code;
 
     if (journal_finish(recording->session.journal, &events, err) < 0)
         return err->code;
@@ -233,10 +264,14 @@ static int seal(struct recording *recording, Exhibit__Claim **out, struct err *e
     if (message_put(recording, &receipt.base, LIMIT_RECEIPT_BYTES, &receipt_digest, err) < 0 ||
         judge_finish(recording->judge, &receipt_digest, out, err) < 0 ||
         message_put(recording, &(*out)->base, LIMIT_CLAIM_BYTES, &claim_digest, err) < 0 ||
-        output_name(&recording->output, pack, &receipt_digest, err) < 0)
+        output_name(&recording->output, pack, &receipt_digest, err) < 0 ||
+        local_seal(recording, &receipt, &receipt_digest, err) < 0)
         return err->code;
     recording->pack = NULL; /* freed by finishing, also on failure */
-    return pack_writer_finish(pack, &receipt_digest, &claim_digest, err);
+    code = pack_writer_finish(pack, &receipt_digest, &claim_digest, err);
+    if (code < 0 && plan_has_local(recording->request->plan))
+        output_forget_local(&recording->output, &receipt_digest);
+    return code;
 }
 
 /* Releases everything; a work folder that stays is named beside an earlier failure. */
@@ -247,6 +282,8 @@ static int release(struct recording *recording, struct err *err, int code)
     bool removed;
 
     pack_writer_abandon(recording->pack);
+    pack_writer_abandon(session->local);
+    explicit_bzero(session->salt, sizeof session->salt);
     targets_free(session->targets);
     listeners_free(session->listeners);
     observer_free(session->observer);

@@ -6,9 +6,11 @@ usage: secret_values.py BUILD SOURCE
 import base64
 import hashlib
 import os
+import subprocess
 import sys
 import unittest
 
+import fourth
 import hostile
 from hostile import BOOTSTRAP, FOR_BOOTSTRAP, ROOT, STRICT, Place, run, shell
 
@@ -114,6 +116,25 @@ class Kept(unittest.TestCase):
         self.assertEqual((code, verdict["verdict"], verdict["secrets"]), (0, "verified", ["TOKEN", "OTHER", "AGAIN"]))
         self.assertEqual(verdict["claim"]["decision"], hostile.claim_of(QUIET.bundle)["decision"])
         self.assertIn("secrets      TOKEN OTHER AGAIN (", run("exhibit-verify", QUIET.bundle).stdout)
+
+
+class Tampered(unittest.TestCase):
+    """Bundles that are valid in every byte, in which a secret is not as the plan and the others have it."""
+
+    WANTED = {"hmac": "FORMAT 7.10: the secret CI_TOKEN is not the same in run", "value": "the environment of run",
+              "untold": "FORMAT 7.10: the secrets of run", "renamed": "FORMAT 7.10: the secrets of run",
+              "version": "FORMAT 8.1: of version 1, and its plan asks for 2"}
+
+    def test_they_are_refuted_and_the_fourth_judge_refuses_them(self):
+        for name, text in self.WANTED.items():
+            with self.subTest(name):
+                target = QUIET.folder / f"{name}.exhibit"
+                subprocess.run([sys.executable, hostile.SOURCE / "tests" / "tamper" / "apart.py", QUIET.bundle, target,
+                                name], check=True)
+                code, verdict = hostile.verified(target)
+                self.assertEqual(code, 1)
+                self.assertTrue([one for one in verdict["findings"] if text in one], verdict["findings"])
+                self.assertTrue(fourth.refusal(target))
 
 
 class Told(unittest.TestCase):

@@ -10,7 +10,7 @@ const char args_help[] =
     "       exhibit-record salvage FILE -o BUNDLE [--store DIR]\n"
     "       exhibit-record list --store DIR [--json]\n"
     "       exhibit-record check --store DIR\n"
-    "       exhibit-record export RECEIPT --store DIR -o BUNDLE\n"
+    "       exhibit-record export RECEIPT --store DIR -o BUNDLE [--with-local]\n"
     "       exhibit-record prune RECEIPT... --store DIR\n"
     "\n"
     "run      runs the plan's commands and a hostile probe, each without and with the sandbox that the plan names,\n"
@@ -32,6 +32,8 @@ const char args_help[] =
     "      --require go     exit 4 unless the decision is GO\n"
     "      --snapshots      watch processes by looking into /proc, not by kernel process events\n"
     "      --json           print a JSON text in each line\n"
+    "      --with-local     export the contents of the plan's local inputs, too; without, an export is refused where\n"
+    "                       what was observed would tell them (docs/PLAN.md 5.2)\n"
     "      --help           this text\n"
     "      --version        the version\n"
     "\n"
@@ -48,16 +50,23 @@ enum {
     OPTION_SNAPSHOTS,
     OPTION_STORE,
     OPTION_JSON,
+    OPTION_WITH_LOCAL,
     OPTION_HELP,
     OPTION_VERSION
 };
 
 static const struct option options[] = {
-    {"output", required_argument, NULL, 'o'},           {"oracle", required_argument, NULL, OPTION_ORACLE},
-    {"work", required_argument, NULL, OPTION_WORK},     {"require", required_argument, NULL, OPTION_REQUIRE},
-    {"snapshots", no_argument, NULL, OPTION_SNAPSHOTS}, {"store", required_argument, NULL, OPTION_STORE},
-    {"json", no_argument, NULL, OPTION_JSON},           {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},     {NULL, 0, NULL, 0},
+    {"output", required_argument, NULL, 'o'},
+    {"oracle", required_argument, NULL, OPTION_ORACLE},
+    {"work", required_argument, NULL, OPTION_WORK},
+    {"require", required_argument, NULL, OPTION_REQUIRE},
+    {"snapshots", no_argument, NULL, OPTION_SNAPSHOTS},
+    {"store", required_argument, NULL, OPTION_STORE},
+    {"with-local", no_argument, NULL, OPTION_WITH_LOCAL},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {NULL, 0, NULL, 0},
 };
 
 /* What options there can be; a command says which of them it has a use for, and which it needs. */
@@ -68,7 +77,8 @@ enum {
     HAS_REQUIRE = 8,
     HAS_SNAPSHOTS = 16,
     HAS_STORE = 32,
-    HAS_JSON = 64
+    HAS_JSON = 64,
+    HAS_WITH_LOCAL = 128
 };
 
 static const struct {
@@ -91,8 +101,8 @@ static const struct {
      "salvage starts nothing: it takes no option but -o and --store"},
     {"list", ARGS_LIST, false, NULL, false, HAS_STORE | HAS_JSON, HAS_STORE,
      "list takes --store and --json; see --help"},
-    {"export", ARGS_EXPORT, false, "RECEIPT", false, HAS_STORE | HAS_OUTPUT, HAS_STORE | HAS_OUTPUT,
-     "export takes --store and -o; see --help"},
+    {"export", ARGS_EXPORT, false, "RECEIPT", false, HAS_STORE | HAS_OUTPUT | HAS_WITH_LOCAL, HAS_STORE | HAS_OUTPUT,
+     "export takes --store, -o and --with-local; see --help"},
     {"prune", ARGS_PRUNE, false, "RECEIPT", true, HAS_STORE, HAS_STORE, "prune takes --store alone; see --help"},
 };
 
@@ -123,6 +133,9 @@ static int option_take(int option, const char *word, struct args *args, struct e
     case OPTION_JSON:
         args->json = true;
         return 0;
+    case OPTION_WITH_LOCAL:
+        args->with_local = true;
+        return 0;
     case OPTION_HELP:
         args->help = true;
         return 0;
@@ -142,7 +155,7 @@ static unsigned given_of(const struct args *args)
     return (args->output != NULL ? HAS_OUTPUT : 0u) | (args->oracle != NULL ? HAS_ORACLE : 0u) |
            (args->work != NULL ? HAS_WORK : 0u) | (args->require_go ? HAS_REQUIRE : 0u) |
            (args->snapshots ? HAS_SNAPSHOTS : 0u) | (args->store != NULL ? HAS_STORE : 0u) |
-           (args->json ? HAS_JSON : 0u);
+           (args->json ? HAS_JSON : 0u) | (args->with_local ? HAS_WITH_LOCAL : 0u);
 }
 
 /* Takes the command and what it is about, and refuses options that it has no use for. */

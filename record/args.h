@@ -32,6 +32,7 @@ struct args {
     bool require_go;
     bool snapshots; /* do not use kernel process events */
     bool json;
+    bool with_local;
 };
 
 /* Parses; all texts are borrowed from argv. ERR_USAGE says what is wrong and what to do. */

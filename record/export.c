@@ -4,6 +4,7 @@
 #include "record/export.h"
 
 #include "formats/store.h"
+#include "record/export_local.h"
 #include "record/gather.h"
 #include "record/output.h"
 
@@ -21,6 +22,8 @@ struct exporting {
     struct pack_writer *to;
     struct pack_copied observations;
     struct gather inputs;
+    struct export_local local;
+    struct pack_copied local_counts;
 };
 
 /* Finds the receipt, and reads what it needs. */
@@ -80,9 +83,14 @@ static int bundle_write(struct exporting *exporting, struct export_report *out, 
     uint64_t own_count = 0;
     struct stat stat;
 
+    if (export_local_open(exporting->store, exporting->number, exporting->own.pack, &exporting->local, err) < 0 ||
+        (!exporting->request->with_local && export_local_look(&exporting->local, exporting->own.pack, err) < 0))
+        return err->code;
     if (output_start(&exporting->output, &exporting->to, err) < 0)
         return err_wrap(err, "-o %s", exporting->request->output);
-    if (observations_take(exporting, err) < 0 || inputs_take(exporting, &own_count, err) < 0)
+    if (observations_take(exporting, err) < 0 || inputs_take(exporting, &own_count, err) < 0 ||
+        (exporting->request->with_local &&
+         export_local_take(&exporting->local, exporting->to, &exporting->local_counts, err) < 0))
         return err->code;
     to = exporting->to;
     exporting->to = NULL; /* freed by finishing, also on failure */
@@ -90,9 +98,11 @@ static int bundle_write(struct exporting *exporting, struct export_report *out, 
         return err->code;
     *out = (struct export_report){
         .receipt = receipt,
-        .object_count = exporting->observations.object_count + exporting->inputs.counts.object_count,
+        .object_count = exporting->observations.object_count + exporting->inputs.counts.object_count +
+                        exporting->local_counts.object_count,
         .elsewhere_count = exporting->inputs.counts.object_count - own_count,
-        .frame_count = exporting->observations.frame_count + exporting->inputs.counts.frame_count,
+        .frame_count = exporting->observations.frame_count + exporting->inputs.counts.frame_count +
+                       exporting->local_counts.frame_count,
     };
     if (fstatat(exporting->output.dir_fd, exporting->output.name, &stat, AT_SYMLINK_NOFOLLOW) == 0)
         out->file_bytes = (uint64_t)stat.st_size;
@@ -101,12 +111,13 @@ static int bundle_write(struct exporting *exporting, struct export_report *out, 
 
 int export_make(const struct export_request *request, struct export_report *out, struct err *err)
 {
-    struct exporting exporting = {.request = request, .own.fd = -1, .output.dir_fd = -1};
+    struct exporting exporting = {.request = request, .own.fd = -1, .output.dir_fd = -1, .local.fd = -1};
     int code = receipt_find(&exporting, err);
 
     if (code == 0)
         code = bundle_write(&exporting, out, err);
     pack_writer_abandon(exporting.to);
+    export_local_close(&exporting.local);
     needs_done(&exporting.needs);
     store_pack_close(&exporting.own);
     store_close(exporting.store);

@@ -6,12 +6,14 @@
 #include "base/err.h"
 #include "formats/digest.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct export_request {
     const char *store;   /* the folder */
     const char *receipt; /* its digest, or how that begins */
     const char *output;
+    bool with_local;                               /* the contents of local inputs, too */
     void (*note)(void *context, const char *text); /* what was passed over or is waited for; a line each */
     void *context;
 };
@@ -25,7 +27,8 @@ struct export_report {
 };
 
 /*
- * Writes the bundle, which must not exist. ERR_USAGE: no store, no such receipt, the output exists. ERR_FORMAT,
+ * Writes the bundle, which must not exist. ERR_USAGE: no store, no such receipt, the output exists, or it would tell
+ * local contents that were not asked for (docs/PLAN.md 5.2). ERR_FORMAT,
  * ERR_MISMATCH, ERR_LIMIT: what it needs is damaged, or not there; with its place. ERR_SYSTEM. No bundle is left after
  * a failure.
  */

@@ -65,7 +65,7 @@ int needs_add(struct needs *needs, const struct digest *digest, struct err *err)
 
 bool needs_plan_keeps(const struct plan *plan, const char *input)
 {
-    if (reading->has_plan && plan_input_is_local(&reading->plan, input))
+    if (plan != NULL && plan_input_is_local(plan, input))
         return false; /* kept apart, and withheld */
     if (strcmp(input, "workspace") == 0)
         return true; /* always */

@@ -15,8 +15,11 @@ static int printed(struct err *err)
 
 int store_verb_export(const struct args *args, void (*note)(void *context, const char *text), struct err *err)
 {
-    const struct export_request request = {
-        .store = args->store, .receipt = args->operands[0], .output = args->output, .note = note};
+    const struct export_request request = {.store = args->store,
+                                           .receipt = args->operands[0],
+                                           .output = args->output,
+                                           .with_local = args->with_local,
+                                           .note = note};
     struct export_report report;
     char digits[2 * DIGEST_BYTES + 1];
 

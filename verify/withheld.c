@@ -35,11 +35,6 @@ static int withheld_check(struct withheld *withheld, struct pack *pack, const st
 
     if (code < 0)
         return finding_of_error(findings, "a local input's object", err);
-    if (look.size_bytes < WITHHELD_SALT_BYTES || look.size_bytes - WITHHELD_SALT_BYTES != entry->size_bytes) {
-        finding_add(findings, "FORMAT 7.11: the object of a local file of %" PRIu64 " bytes has %" PRIu64,
-                    entry->size_bytes, look.size_bytes);
-        return 0;
-    }
     if (withheld->has_salt && memcmp(withheld->salt, look.salt, WITHHELD_SALT_BYTES) != 0)
         finding_add(findings, "FORMAT 7.11: \"%.*s\" of a local input does not begin with the salt of the others",
                     (int)entry->path.len, (const char *)entry->path.data);
@@ -81,6 +76,7 @@ int withheld_follow(struct withheld *withheld, struct pack *pack, const Exhibit_
     for (size_t i = 0; i < list->n_entries; i++) {
         const Exhibit__FreezeEntry *entry = list->entries[i];
         struct digest digest;
+        uint64_t object_bytes;
         uint32_t number;
 
         if (!S_ISREG(entry->mode) || !digest_from(entry->sha256.data, entry->sha256.len, &digest))
@@ -90,6 +86,12 @@ int withheld_follow(struct withheld *withheld, struct pack *pack, const Exhibit_
             continue;
         }
         present[present_count++] = digest;
+        object_bytes = pack_object_at(pack, PACK_INPUT, number).size_bytes;
+        if (object_bytes < WITHHELD_SALT_BYTES || object_bytes - WITHHELD_SALT_BYTES != entry->size_bytes) {
+            finding_add(findings, "FORMAT 7.11: the object of a local file of %" PRIu64 " bytes has %" PRIu64,
+                        entry->size_bytes, object_bytes);
+            continue;
+        }
         if ((withheld->checked[number / 8] >> (number % 8)) & 1)
             continue;
         withheld->checked[number / 8] |= (uint8_t)(1u << (number % 8));

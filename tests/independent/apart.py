@@ -89,10 +89,10 @@ def _check_local(bundle, apart):
         if (event.WhichOneof("what") != "freeze" or name_of(event.freeze, "moment") != "FREEZE_BEFORE"
                 or event.freeze.input not in apart.local):
             continue
-        files = {entry.sha256: entry.size_bytes for entry in bundle.freeze_list(event.freeze.list_sha256)
+        files = {(entry.sha256, entry.size_bytes) for entry in bundle.freeze_list(event.freeze.list_sha256)
                  if stat.S_ISREG(entry.mode) and entry.sha256}
-        withheld[event.freeze.input] = sum(not bundle.pack.has(digest, INPUTS) for digest in files)
-        for digest, size in files.items():
+        withheld[event.freeze.input] = len({digest for digest, _ in files if not bundle.pack.has(digest, INPUTS)})
+        for digest, size in files:
             if not bundle.pack.has(digest, INPUTS):
                 continue
             content = bundle.pack.read(digest, size + SALT, INPUTS)

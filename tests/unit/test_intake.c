@@ -187,7 +187,8 @@ static void pack_all(const char *name)
     struct err err = {0};
 
     assert_int_equal(pack_writer_new(dir_fd, name, &writer, &err), 0);
-    assert_int_equal(intake_new(&(struct intake_request){writer, PACK_INPUT, NULL, file_seen, &seen}, &intake, &err), 0);
+    assert_int_equal(intake_new(&(struct intake_request){writer, PACK_INPUT, NULL, file_seen, &seen}, &intake, &err),
+                     0);
     give_all(intake, &err);
     assert_int_equal(intake_finish(intake, &err), 0);
     intake_free(intake);
@@ -287,7 +288,8 @@ static void refuse_unreadable(struct pack_writer *writer, unsigned before)
     struct err err = {0};
     int code = 0;
 
-    assert_int_equal(intake_new(&(struct intake_request){writer, PACK_INPUT, NULL, file_seen, &seen}, &intake, &err), 0);
+    assert_int_equal(intake_new(&(struct intake_request){writer, PACK_INPUT, NULL, file_seen, &seen}, &intake, &err),
+                     0);
     for (unsigned i = 0; i < FILES && code == 0; i++)
         code = intake_give(intake,
                            i == 201     ? open(folder, O_RDONLY | O_CLOEXEC)

@@ -79,7 +79,9 @@ int export_local_open(const struct store *store, uint32_t number, struct pack *o
 
 int export_local_look(const struct export_local *local, struct pack *own, struct err *err)
 {
-    return local->pack == NULL ? 0 : leak_check(own, local->pack, LEAK_CHECK_BLOCKS, err);
+    int code = local->pack == NULL ? 0 : leak_check(own, local->pack, LEAK_CHECK_BLOCKS, err);
+
+    return code < 0 && code != ERR_USAGE ? err_wrap(err, "looking for local contents") : code;
 }
 
 int export_local_take(const struct export_local *local, struct pack_writer *to, struct pack_copied *counts,

@@ -146,6 +146,16 @@ static int argv_for(const struct session *session, Exhibit__Mode mode, const str
                        argv, err);
 }
 
+/* The variables whose values the probe must not tell, as words of its command. */
+static int hidden_add(const struct plan *plan, struct text_list *command, struct err *err)
+{
+    for (size_t i = 0; i < plan->environment_count; i++)
+        if (plan->environment[i].secret != NULL &&
+            text_list_add(command, plan->environment[i].name, strlen(plan->environment[i].name), err) < 0)
+            return err->code;
+    return 0;
+}
+
 int steps_launcher(struct session *session, struct err *err)
 {
     AUTO_TEXT_LIST struct text_list command = {0}, argv = {0}, environment = {0};
@@ -163,7 +173,7 @@ int steps_launcher(struct session *session, struct err *err)
     progress(session, "strict", "launcher");
     if (phase_put(session->journal, "", EXHIBIT__PHASE_NAME__PHASE_LAUNCHER, err) < 0 ||
         text_list_add(&command, probe, strlen(probe), err) < 0 ||
-        text_list_add(&command, "surroundings", 12, err) < 0 ||
+        text_list_add(&command, "surroundings", 12, err) < 0 || hidden_add(session->plan, &command, err) < 0 ||
         argv_for(session, request.mode, &command, &argv, err) < 0 ||
         expand_environment(session, NULL, 0, &environment, err) < 0)
         return err->code;

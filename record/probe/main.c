@@ -17,11 +17,12 @@
 
 static const char usage[] =
     "usage: exhibit-probe nothing\n"
-    "       exhibit-probe surroundings\n"
+    "       exhibit-probe surroundings [NAME...]\n"
     "       exhibit-probe run parent|child|grandchild NONCE KEY=VALUE...\n"
     "\n"
     "`nothing` ends at once with 0. `surroundings` prints a line, then the current folder and each variable,\n"
-    "each ended by a NUL: what the launcher made of what it was given. `run` plays a role: it tries the effects, tells "
+    "each ended by a NUL: what the launcher made of what it was given; of a NAME without its value. `run` plays a "
+    "role: it tries the effects, tells "
     "on stdout and in\n"
     "SCRATCH/exhibit-probe-ROLE.lines what came of them, stays until its lifetime is over and ends with 0.\n"
     "All keys but the last two are needed, in any order; paths are absolute:\n"
@@ -38,8 +39,19 @@ static const char usage[] =
     "  parent_ms=N         the parent ends itself so long after its start instead\n"
     "  ignore_term=0|1     1: every role ignores SIGTERM\n";
 
-/* Tells the current folder (empty where there is none) and the environment. */
-static int tell_surroundings(void)
+/* Whether the value of a variable is not to be told. */
+static bool is_hidden(const char *variable, char *const *names)
+{
+    size_t name_bytes = strcspn(variable, "=");
+
+    for (; *names != NULL; names++)
+        if (strlen(*names) == name_bytes && strncmp(variable, *names, name_bytes) == 0)
+            return true;
+    return false;
+}
+
+/* Tells the current folder (empty where there is none) and the environment, of some variables (NULL last) the name. */
+static int tell_surroundings(char *const *hidden)
 {
     char folder[PATH_MAX];
 
@@ -47,7 +59,10 @@ static int tell_surroundings(void)
     (void)fputs(getcwd(folder, sizeof folder) == NULL ? "" : folder, stdout);
     (void)putchar(0);
     for (char **variable = environ; *variable != NULL; variable++) {
-        (void)fputs(*variable, stdout);
+        bool whole = !is_hidden(*variable, hidden);
+
+        (void)fwrite(*variable, 1, whole ? strlen(*variable) : strcspn(*variable, "="), stdout);
+        (void)fputs(whole ? "" : "=", stdout);
         (void)putchar(0);
     }
     return fflush(stdout) != 0;
@@ -121,8 +136,8 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "nothing") == 0)
         return 0;
-    if (argc == 2 && strcmp(argv[1], "surroundings") == 0)
-        return tell_surroundings();
+    if (argc >= 2 && strcmp(argv[1], "surroundings") == 0)
+        return tell_surroundings(argv + 2);
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return fputs(usage, stdout) < 0 || fflush(stdout) != 0;
     if (assignment_parse(argc, argv, &assignment, &err) < 0) {

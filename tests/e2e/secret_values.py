@@ -48,12 +48,12 @@ def setUpModule():
     QUIET = Place("quiet", {"shows": (shell(SHOWS, environment=OF_CASE), {"exit": 0}),
                             "plain": (shell(SHOWS), {"exit": 0})},
                   BOOTSTRAP, FOR_BOOTSTRAP, STRICT, environment=ENVIRONMENT)
-    LOUD = {name: Place(name, {"tells": (shell(script), {})}, environment=ENVIRONMENT)
+    LOUD = {name: Place(name, {"tells": (shell(script), {"exit": 0})}, environment=ENVIRONMENT)
             for name, (script, _) in TELLS.items()}
     version = {**STRICT, "version_command": ["/bin/sh", "-c", "echo version $TOKEN"]}
     launcher = {"name": "loud", "argv": ["/bin/sh", "-c", 'echo "$TOKEN" >&2; exec "$@"', "--", "{command}"]}
-    LAUNCHED = {"version": Place("version", {"fine": (shell(":"), {})}, candidate=version, environment=ENVIRONMENT),
-                "launcher": Place("launcher", {"fine": (shell(":"), {})}, candidate=launcher,
+    LAUNCHED = {"version": Place("version", {"fine": (shell(":"), {"exit": 0})}, candidate=version, environment=ENVIRONMENT),
+                "launcher": Place("launcher", {"fine": (shell(":"), {"exit": 0})}, candidate=launcher,
                                   environment=ENVIRONMENT)}
     hostile.record_all([(place, {"env": CALLER}) for place in (QUIET, *LOUD.values(), *LAUNCHED.values())], at_once=3)
 
@@ -169,7 +169,7 @@ class Refused(unittest.TestCase):
     """What is wrong before anything is started: exit 2."""
 
     def refused(self, name, *words, caller=CALLER, **more):
-        place = Place(name, {"fine": (shell(": > {scratch}/../../started"), {})},
+        place = Place(name, {"fine": (shell(": > {scratch}/../../started"), {"exit": 0})},
                       **{"environment": ENVIRONMENT, **more})
         (place.folder / "w").mkdir()
         for path, content in getattr(self, "files", {}).items():
@@ -193,7 +193,7 @@ class Refused(unittest.TestCase):
     def test_a_value_that_the_plan_or_its_stdin_has(self):
         self.refused("in-plan", "the plan has the value of the secret CI_TOKEN", "as it is",
                      caller={**CALLER, "CI_TOKEN": ENVIRONMENT["PATH"]})
-        place = Place("stdin", {"fine": (shell(":", stdin={"file": "in.txt"}), {})}, environment=ENVIRONMENT)
+        place = Place("stdin", {"fine": (shell(":", stdin={"file": "in.txt"}), {"exit": 0})}, environment=ENVIRONMENT)
         (place.folder / "in.txt").write_text("x " + base64.b64encode(VALUE.encode()).decode())
         done = place.record(env=CALLER)
         self.assertEqual((done.code, place.bundle.exists()), (2, False), done)

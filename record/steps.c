@@ -18,6 +18,9 @@
 
 #define LAUNCHER_WATCHDOG_MS 30000
 
+static const char *const mode_texts[] = {"", "baseline", "strict", "control"};
+static const char *const kind_texts[] = {"", "run of the", "case", "trial"};
+
 static void progress(const struct session *session, const char *mode, const char *name)
 {
     char text[256];
@@ -82,9 +85,6 @@ static int artifact_take(void *context, const Exhibit__Artifact *artifact, const
     JOURNAL_WHAT(event, artifact, ARTIFACT, (Exhibit__Artifact *)artifact); /* packed only */
     return journal_put(where->session->journal, &event, content, size_bytes, err);
 }
-
-static const char *const mode_texts[] = {"", "baseline", "strict", "control"};
-static const char *const kind_texts[] = {"", "run of the", "case", "trial"};
 
 /* Runs it, and sees what comes and goes in scratch where that can only be the launcher's doing. */
 static int execute(struct session *session, const struct run_request *request, uint32_t run, struct err *err)

@@ -39,6 +39,7 @@ def _oracle(raw):
 
 def claim_of(bundle, oracle=None):
     """Its claim of a records.Bundle, under the recorded oracle or the one in a file."""
+    apart.check(bundle)
     raw = (pathlib.Path(oracle).read_bytes() if oracle
            else bundle.pack.read(bundle.start.oracle_sha256, oracles.LIMIT_YAML))
     return judge.judge(bundle, *_oracle(raw))
@@ -50,7 +51,6 @@ def opened(path):
     bundle = records.Bundle(path)
     try:
         members.check(bundle)
-        apart.check(bundle)
         yield bundle
     finally:
         bundle.pack.close()
@@ -77,15 +77,6 @@ def differs_from_replay(build, path):
     return differences(path, json.loads(done.stdout) if done.stdout else None)
 
 
-def withheld(path):
-    """By local input how many of its objects a bundle is without."""
-    bundle = records.Bundle(path)
-    try:
-        return apart.check(bundle)
-    finally:
-        bundle.pack.close()
-
-
 def refusal(path):
     """Why it refuses a file; nothing where it does not."""
     try:
@@ -106,8 +97,16 @@ def differences(bundle, theirs, oracle=None):
             mine = judged(bundle, oracle)
         else:
             members.check(bundle)
-            apart.check(bundle)
             mine = claim_of(bundle, oracle)
     except (pack.Refused, oracles.BadOracle) as error:
         return [f"the fourth judge refuses it: {error}"]
     return list(judge.differences(mine, theirs, "claim"))
+
+
+def withheld(path):
+    """By local input how many of its objects a bundle is without."""
+    bundle = records.Bundle(path)
+    try:
+        return apart.check(bundle)
+    finally:
+        bundle.pack.close()

@@ -111,7 +111,7 @@ static int bundle_write(struct exporting *exporting, struct export_report *out, 
 
 int export_make(const struct export_request *request, struct export_report *out, struct err *err)
 {
-    struct exporting exporting = {.request = request, .own.fd = -1, .output.dir_fd = -1, .local.fd = -1};
+    struct exporting exporting = {.request = request, .own.fd = -1, .output.dir_fd = -1, .local.open.fd = -1};
     int code = receipt_find(&exporting, err);
 
     if (code == 0)

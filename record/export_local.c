@@ -5,9 +5,6 @@
 #include "formats/stream.h"
 #include "record/leak_check.h"
 
-#include <errno.h>
-#include <fcntl.h>
-
 /* The first event is all that is wanted. */
 static int start_take(void *context, const Exhibit__Event *event, struct err *err)
 {
@@ -50,36 +47,29 @@ static int local_is_wanted(struct pack *own, bool *out, struct err *err)
 int export_local_open(const struct store *store, uint32_t number, struct pack *own, struct export_local *out,
                       struct err *err)
 {
-    struct digest receipt = store_receipt(store, number), found;
+    struct digest receipt = store_receipt(store, number);
     char name[STORE_NAME_BYTES];
     bool wanted = false;
 
-    *out = (struct export_local){.fd = -1};
+    *out = (struct export_local){.open.fd = -1};
     if (local_is_wanted(own, &wanted, err) < 0)
         return err->code;
     if (!wanted)
         return 0;
-    store_local_name(&receipt, name);
-    out->fd = openat(store_folder(store), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (out->fd < 0 && errno == ENOENT)
+    if (!store_has_local(store, number)) {
+        store_local_name(&receipt, name);
         return err_set(
             err, ERR_MISMATCH,
             "%s/%s: the local contents of this receipt are gone, so that they can neither be taken along nor "
             "be looked for in what leaves",
             store_path(store), name);
-    if (out->fd < 0)
-        return err_set_errno(err, "open %s/%s", store_path(store), name);
-    if (pack_open(out->fd, &out->pack, err) < 0)
-        return err_wrap(err, "%s/%s, local contents", store_path(store), name);
-    found = pack_receipt(out->pack);
-    return digest_equal(&found, &receipt)
-               ? 0
-               : err_set(err, ERR_MISMATCH, "%s/%s: the local contents of another receipt", store_path(store), name);
+    }
+    return store_local_open(store, number, &out->open, err);
 }
 
 int export_local_look(const struct export_local *local, struct pack *own, struct err *err)
 {
-    int code = local->pack == NULL ? 0 : leak_check(own, local->pack, LEAK_CHECK_BLOCKS, err);
+    int code = local->open.pack == NULL ? 0 : leak_check(own, local->open.pack, LEAK_CHECK_BLOCKS, err);
 
     return code < 0 && code != ERR_USAGE ? err_wrap(err, "looking for local contents") : code;
 }
@@ -89,15 +79,12 @@ int export_local_take(const struct export_local *local, struct pack_writer *to, 
 {
     const struct pack_wish all = {0};
 
-    if (local->pack == NULL)
+    if (local->open.pack == NULL)
         return 0;
-    return pack_copy(local->pack, PACK_INPUT, &all, to, counts, err) < 0 ? err_wrap(err, "local contents") : 0;
+    return pack_copy(local->open.pack, PACK_INPUT, &all, to, counts, err) < 0 ? err_wrap(err, "local contents") : 0;
 }
 
 void export_local_close(struct export_local *local)
 {
-    pack_close(local->pack);
-    if (local->fd >= 0)
-        (void)close(local->fd);
-    *local = (struct export_local){.fd = -1};
+    store_pack_close(&local->open);
 }

@@ -6,15 +6,14 @@
 #include "formats/pack_copy.h"
 #include "formats/store.h"
 
-/* A receipt's container of local contents, open. All zero but fd -1 is none; release with export_local_close. */
+/* A receipt's container of local contents. All zero but open.fd -1 is none; release with export_local_close. */
 struct export_local {
-    int fd;
-    struct pack *pack; /* NULL: the receipt has no local inputs */
+    struct store_pack open; /* without a pack: the receipt has no local inputs */
 };
 
 /*
  * Opens what belongs to the receipt at `number`, whose own pack is `own` (borrowed). ERR_MISMATCH: its plan has local
- * inputs and there is no such container, or it is of another receipt. Else as pack_open.
+ * inputs and there is no such container, or it is of another receipt. Else as store_local_open.
  */
 int export_local_open(const struct store *store, uint32_t number, struct pack *own, struct export_local *out,
                       struct err *err);

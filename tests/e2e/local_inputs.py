@@ -26,7 +26,7 @@ LEAKS = {  # what a case does: where an export finds it
     "prints-a-piece": ("echo; dd if=lib/code.js bs=1 skip=4111 count=63 status=none >&2", "stderr of baseline case"),
     "packs": ("tar -czf {scratch}/a.tgz lib", "a member of an archive of baseline case tells: a.tgz"),
     "copies": ("cp notes.md {scratch}/kept", "an artifact of baseline case tells: kept"),
-    "says": ('sleep 0.5 "$(head -c 200 notes.md)"; :', "the event log"),
+    "says": ('sh -c "sleep 0.5; :" "$(head -c 200 notes.md)"; :', "the event log"),
 }
 
 

@@ -39,7 +39,7 @@ TELLS = {
                     'rm -r {scratch}/d', ("the path of an artifact, or of a member", "as it is")),
     "path": (': > "{scratch}/$TOKEN"', ("the path of an artifact, or of a member", "as it is")),
     "workspace-path": (': > "$PWD/$TOKEN"', ("a path of a frozen tree", "as it is")),
-    "argv": ('sleep 1 "$TOKEN"; :', ("the argv or executable of a process", "as it is")),
+    "argv": ('sh -c "sleep 1; :" "$TOKEN"; :', ("the argv or executable of a process", "as it is")),
 }
 
 

@@ -65,7 +65,7 @@ def check(bundle):
 def _check_secrets(bundle, apart):
     first = {}
     for event in bundle.events:
-        if event.WhichOneof("what") != "run_start":
+        if event.kind != "run_start":
             continue
         start, told = event.run_start, []
         for item in start.environment:
@@ -86,7 +86,7 @@ def _check_local(bundle, apart):
     """By input how many objects are withheld."""
     salts, withheld = set(), {}
     for event in bundle.events:
-        if (event.WhichOneof("what") != "freeze" or name_of(event.freeze, "moment") != "FREEZE_BEFORE"
+        if (event.kind != "freeze" or name_of(event.freeze, "moment") != "FREEZE_BEFORE"
                 or event.freeze.input not in apart.local):
             continue
         files = {(entry.sha256, entry.size_bytes) for entry in bundle.freeze_list(event.freeze.list_sha256)

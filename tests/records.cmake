@@ -4,8 +4,8 @@ exhibit_unit_test(message exhibit_formats)
 exhibit_unit_test(stream exhibit_formats)
 exhibit_unit_test(events exhibit_formats)
 exhibit_unit_test(claim exhibit_formats)
-exhibit_unit_test(archive exhibit_formats PkgConfig::ARCHIVE)
-exhibit_unit_test(archive_bounds exhibit_formats PkgConfig::ARCHIVE)
+exhibit_unit_test(archive PkgConfig::ARCHIVE exhibit_formats)
+exhibit_unit_test(archive_bounds PkgConfig::ARCHIVE exhibit_formats)
 exhibit_unit_test(archive_deflate exhibit_formats)
 set_tests_properties(unit.archive_deflate PROPERTIES TIMEOUT 180) # 4 GiB are inflated: 8 s of one core
 
@@ -15,6 +15,6 @@ add_library(exhibit_records_tested STATIC ../record/walk.c ../record/tree.c ../r
 target_link_libraries(exhibit_records_tested PUBLIC exhibit_formats PRIVATE exhibit_warnings)
 exhibit_unit_test(tree exhibit_records_tested)
 exhibit_unit_test(tree_change exhibit_records_tested)
-exhibit_unit_test(artifacts exhibit_records_tested PkgConfig::ARCHIVE)
+exhibit_unit_test(artifacts PkgConfig::ARCHIVE exhibit_records_tested)
 target_link_options(test_artifacts PRIVATE -Wl,--wrap=file_pread_all)
 exhibit_unit_test(host exhibit_records_tested)

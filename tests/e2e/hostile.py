@@ -181,7 +181,20 @@ def run(program, *words, **more):
                           stdin=subprocess.DEVNULL, **more)
 
 
-@functools.lru_cache(maxsize=None)
+def once_for_a_file(function):
+    """Calls it once for each file: another one may come to have the name of one before."""
+    @functools.lru_cache(maxsize=None)
+    def of_file(path, _inode, _size, _written_ns):
+        return function(path)
+
+    @functools.wraps(function)
+    def of_path(path):
+        file = os.stat(path)
+        return of_file(path, file.st_ino, file.st_size, file.st_mtime_ns)
+    return of_path
+
+
+@once_for_a_file
 def claim_of(bundle):
     """The claim that replay derives, and the fourth judge too; the exit code must be that of a claim."""
     done = run("exhibit-replay", bundle, "--json")
@@ -213,7 +226,7 @@ def met(claim, mode, repeat=1):
     return {case["name"]: case["met"] for case in claim["cases"] if case["mode"] == mode and case["repeat"] == repeat}
 
 
-@functools.lru_cache(maxsize=None)
+@once_for_a_file
 def facts_of(bundle):
     """Its events; read once, and judged by the fourth judge, who says what was recorded."""
     facts = Facts(bundle)

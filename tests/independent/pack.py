@@ -5,6 +5,7 @@ Written from the document alone. Memory is bounded by the indexes and a few bloc
 import hashlib
 import os
 import struct
+import threading
 
 import zstandard
 
@@ -17,8 +18,15 @@ LIMIT_JOURNAL = 16 << 20
 LIMIT_OBJECT = 1 << 40
 LIMIT_COUNT = 4194304
 LIMIT_ALL, LIMIT_RATIO = 32 << 30, 256
-DECOMPRESSOR = zstandard.ZstdDecompressor()
 NOTHING = hashlib.sha256(b"").digest()
+OF_THREAD = threading.local()
+
+
+def _decompressor():
+    """One for all blocks of a thread: two must not use it at once."""
+    if not hasattr(OF_THREAD, "decompressor"):
+        OF_THREAD.decompressor = zstandard.ZstdDecompressor()
+    return OF_THREAD.decompressor
 
 
 class Refused(Exception):
@@ -286,7 +294,7 @@ class Pack:
             raise Refused("3.5", "a block's frame header is not the one form of its content size", position,
                           position + len(head))
         try:
-            content = DECOMPRESSOR.decompress(raw, allow_extra_data=False)
+            content = _decompressor().decompress(raw, allow_extra_data=False)
         except zstandard.ZstdError as error:
             raise Refused("3.4", f"a block does not decode: {error}", *here) from None
         if len(content) != content_size:

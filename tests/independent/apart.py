@@ -2,6 +2,7 @@
 
 Reads of the plan nothing else; one that cannot be read says nothing here.
 """
+import functools
 import stat
 
 import yaml
@@ -51,10 +52,15 @@ def _variables(node):
             for name, value in _map(node).items()}
 
 
+@functools.lru_cache(16)
+def _apart_of(raw):
+    return Apart(raw)
+
+
 def check(bundle):
     """Raises Refused where the receipt does not keep apart what its plan says, or withholds more."""
     try:
-        apart = Apart(bundle.pack.read(bundle.start.plan_sha256, nodes.LIMIT_YAML))
+        apart = _apart_of(bundle.pack.read(bundle.start.plan_sha256, nodes.LIMIT_YAML))
     except Refused:  # longer than a plan may be
         return {}
     if not apart.readable:

@@ -24,3 +24,4 @@ foreach(name commands leftovers machines awkward secrets options matchers descri
     set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 180 LABELS e2e)
 endforeach()
 set_tests_properties(e2e.matchers PROPERTIES TIMEOUT 900) # with sanitizers each of its 600 judgements takes its time
+set_tests_properties(e2e.machines PROPERTIES TIMEOUT 400) # storms, where a fork may take a millisecond

@@ -26,16 +26,19 @@ tool id <<SH
 #!/bin/bash
 cat "$work/uid"
 SH
-tool node <<SH
-#!/bin/bash
-echo v16.20.0
-SH
+# On the PATH is a newer node than the one that plans name; where npm is absent, one is on the PATH.
+tool node <<<$'#!/bin/bash\necho v20.11.0'
 tool npm <<<'#!/bin/bash'
+mkdir "$work/named"
+named() { cat >"$work/named/$1" && chmod +x "$work/named/$1"; }
+named node <<<$'#!/bin/bash\necho v16.20.0'
+named npm <<<'#!/bin/bash'
 for name in bash env cat grep sed; do ln -s "$(command -v $name)" "$work/bin/$name"; done
 
 bootstrap() {
     : >"$work/told"
-    said=$(PATH=$work/bin "$work/bin/bash" "$source/script/bootstrap" 2>&1)
+    said=$(PATH=$work/bin BOOTSTRAP_NODE=$work/named/node BOOTSTRAP_NPM=$work/named/npm \
+        "$work/bin/bash" "$source/script/bootstrap" 2>&1)
     status=$?
 }
 check() { # CLAIM COMMAND...
@@ -62,7 +65,7 @@ echo none >"$work/broken"
 
 bootstrap
 check "missing packages are installed" test $status = 0
-check "an old node is replaced" grep -qx nodejs "$work/installed"
+check "an old node is replaced: a node 20 elsewhere does not count" grep -qx nodejs "$work/installed"
 check "an npm that is there is kept" test -z "$(grep -x npm "$work/installed")"
 check "the lists are brought up to date first" test "$(head -n 1 "$work/told")" = "noninteractive --quiet --yes update"
 check "nothing is installed by recommendation" \
@@ -82,5 +85,22 @@ SH
 bootstrap
 check "sudo is used where it is needed, and that is told" grep -q 'through sudo$' <<<"$said"
 check "only what is missing is installed" grep -q 'no-install-recommends libzstd-dev zstd$' "$work/told"
+
+rm "$work/named/npm"
+bootstrap
+check "an npm elsewhere does not count" test "$said" = "bootstrap: not root, so apt-get is run through sudo
+bootstrap: installing npm
+bootstrap: installed npm"
+
+sed -i '/^nodejs$/d' "$work/installed"
+rm "$work/named/node"
+bootstrap
+check "without the node that plans name a node 20 elsewhere does not count" \
+    grep -q '^bootstrap: installed nodejs$' <<<"$said"
+
+sed -i '/^nodejs$/d' "$work/installed"
+named node <<<$'#!/bin/bash\necho v18.13.0'
+bootstrap
+check "a node 18 where plans name it is kept" test "$said" = "bootstrap: nothing to install"
 
 [ $failures = 0 ]

@@ -61,6 +61,8 @@ def places():
         "both": (shell(f"{FLOOD} 1000 & {FLOOD} 1001 >&2; wait"), {"exit": 0}),
         "deaf": (shell("sleep 0.3", stdin={"file": "big"}), {"exit": 0}),
         "eager": ({"command": ["/bin/cat"], "stdin": {"file": "big"}}, {"exit": 0}),
+        "no-stdin": (shell('test -p /dev/stdin && ! read -r x && test -z "$x" && echo end'),
+                     {"exit": 0, "stdout": {"equals": "end\n"}}),
         "closed": (shell("exec 0<&- 1>&- 2>&-; sleep 0.3; exit 7"), {"exit": 7}),
         "exit-126": (shell("exit 126"), {"exit": 126}), "exit-127": (shell("exit 127"), {"exit": 127}),
         "odd": (odd, {"exit": 0, "stdout": {"equals": b64(ODD + b"\0\xff{\xfe\0" + ODD + b"\0" +
@@ -204,6 +206,12 @@ class Commands(unittest.TestCase):
             for stream in ("stdin", "stdout"):
                 content, how = FACTS.stream(("eager", mode), stream)
                 self.assertEqual((content.sha256, how), (hashlib.sha256(big).digest(), "EOF"))
+
+    def test_a_case_without_stdin_gets_an_empty_pipe_that_is_closed_at_once(self):
+        for mode in MODES:
+            content, how = FACTS.stream(("no-stdin", mode), "stdin")
+            self.assertEqual((content.size_bytes, how), (0, "EOF"))
+            self.assertEqual(FACTS.bytes(("no-stdin", mode), "stdout"), b"end\n")
 
     def test_a_command_that_closes_its_pipes_and_goes_on_is_followed_to_its_end(self):
         for mode in MODES:

@@ -50,7 +50,7 @@ BUNDLE = PLACE / "lax.exhibit"
 def record():
     BUNDLE.unlink(missing_ok=True)
     return subprocess.run([BUILD / "bin" / "exhibit-record", "run", PLACE / "plan.yaml", "-o", BUNDLE, "--work",
-                           PLACE / "work"], capture_output=True, text=True, timeout=120)
+                           PLACE / "work", "--require", "go"], capture_output=True, text=True, timeout=120)
 
 
 def setUpModule():
@@ -64,6 +64,7 @@ def setUpModule():
     if not done.stdout.endswith("decision: GO\n"):  # on a busy machine once more
         done = record()
     assert done.stdout.endswith("decision: GO\n"), done.stdout + done.stderr
+    assert done.returncode == 0, done.returncode  # a GO was required
 
 
 def tearDownModule():

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import hostile
-from hostile import Place, run, shell
+from hostile import BOOTSTRAP, FOR_BOOTSTRAP, Place, run, shell
 
 FINE = {"fine": (shell("exit 0"), {"exit": 0})}
 
@@ -35,13 +35,25 @@ class Options(unittest.TestCase):
         done = run("exhibit-record", "--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue(done.stdout.startswith("usage: exhibit-record run PLAN -o BUNDLE"))
-        for word in ("--output", "--oracle", "--work", "--require", "--snapshots", "--help", "--version", "exit: 0"):
-            self.assertIn(word, done.stdout)
+        for word in ("--output", "--oracle", "--work", "--require", "--snapshots", "--store", "--json", "--with-local",
+                     "--help", "--version"):
+            self.assertRegex(done.stdout, f"\n  .*{word} .* [a-z]+")
+        for verb in ("run", "check", "salvage", "list", "export", "prune"):
+            self.assertRegex(done.stdout, f"\n {{7}}exhibit-record {verb} |^usage: exhibit-record {verb} ")
+            self.assertRegex(done.stdout, f"\n{verb} +[a-z]+")
+        self.assertRegex(done.stdout, "\nexit: 0 .* 1 .* 2 .*\n.* 3 .* 4 .* 5 ")
 
     def test_version_goes_to_stdout_with_exit_0(self):
         done = run("exhibit-record", "--version")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"^exhibit-record [0-9]+\.[0-9]+\.[0-9]+\n$")
+
+    def test_a_go_that_is_required_and_another_decision_are_exit_4_and_the_bundle_is_kept(self):
+        for decision, trials in (("INCOMPLETE", ()), ("NO-GO", (BOOTSTRAP, FOR_BOOTSTRAP))):
+            place = Place(f"required-{decision.lower()}", FINE, *trials)
+            done = place.record(place.words("--require", "go"))
+            self.assertEqual((done.code, done.err, done.out.splitlines()[-1]), (4, "", f"decision: {decision}"))
+            self.assertEqual(hostile.verified(place.bundle)[0], 3 if decision == "INCOMPLETE" else 0)
 
     def test_wrong_words(self):
         plan, bundle = PLACE.folder / "plan.yaml", PLACE.bundle

@@ -240,11 +240,15 @@ def unknown_versions(judges, base):
 
 
 def unmeasured(judges, base):
-    """The same facts under an oracle that asks for three effects alone, with its true claim."""
+    """The same facts under an oracle that asks for three effects alone, with its true claim; the fourth judge's too."""
     facts = base.copy()
     edits.set_oracle(facts, lambda text: text.replace("parent]}", "parent], effects: [read, tcp, udp]}").replace(
         "grandchild]}", "grandchild], effects: [read, tcp, udp]}"))
-    facts.claim = claims.from_json(judges.replay(judges.write(facts.build())).claim)
+    path = judges.write(facts.build())
+    claim = judges.replay(path).claim
+    differing = judges.fourth(path, claim)
+    assert not differing, f"the fourth judge says otherwise than replay: {differing[:5]}"
+    facts.claim = claims.from_json(claim)
     assert list(facts.claim.not_measured) == ["read-link", "write"], facts.claim.not_measured
     return facts
 

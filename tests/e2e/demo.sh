@@ -1,5 +1,6 @@
 #!/bin/bash
-# script/demo on a tree that is built: it installs and builds nothing, and three programs state the same decision.
+# script/demo on a tree that is built: it installs and builds nothing, and three programs state the same
+# decision; so does the fourth judge of the bundle that is left, by the claim that was recorded in it.
 set -uo pipefail
 source=$2
 
@@ -17,5 +18,12 @@ has '^ninja: no work to do\.$'
 has '^== The three decisions: NO-GO NO-GO NO-GO$'
 if [ $status != 0 ] || [ ! -s "$source/build/demo/hook-confinement.exhibit" ] || [ $failures != 0 ]; then
     printf '%s\nnot so: the demo ends with 0 (it did with %s) and leaves its bundle\n' "$said" $status >&2
+    exit 1
+fi
+fourth=$(/usr/bin/python3 -B "$source/tests/independent/judge_bundle.py" \
+    "$source/build/demo/hook-confinement.exhibit" 2>&1)
+status=$?
+if [ $status != 0 ] || ! grep -qx 'decision: NO-GO' <<<"$fourth"; then
+    printf '%s\nnot so: the fourth judge ends with 0 (it did with %s) and decides NO-GO\n' "$fourth" $status >&2
     exit 1
 fi

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The plan in README.md works as it stands: the block is taken out, recorded, replayed and verified.
+# The plan in README.md works as it stands: the block is taken out, recorded, replayed, verified, and judged by the
+# fourth judge, who says what was recorded.
 set -uo pipefail
 build=$1
 source=$2
@@ -28,3 +29,4 @@ judged() {
 judged exhibit-record "$build/bin/exhibit-record" run "$work/plan.yaml" -o "$work/my.exhibit"
 judged exhibit-replay "$build/bin/exhibit-replay" "$work/my.exhibit"
 judged exhibit-verify "$build/bin/exhibit-verify" "$work/my.exhibit"
+judged "the fourth judge" /usr/bin/python3 -B "$source/tests/independent/judge_bundle.py" "$work/my.exhibit"

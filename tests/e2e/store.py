@@ -15,6 +15,7 @@ import subprocess
 import sys
 import unittest
 
+import fourth
 from hostile import BUILD, Place, run, shell
 from pack import INPUTS, OBSERVATIONS, Pack
 
@@ -137,6 +138,11 @@ class Growing(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (3, ""))
         for path in self.it.packs():
             self.assertEqual(run("exhibit-replay", path).returncode, 3)
+
+    def test_the_fourth_judge_says_of_each_pack_what_was_recorded_and_what_replay_says(self):
+        for path in self.it.packs():
+            self.assertEqual(fourth.differs_from_recorded(path), [])
+            self.assertEqual(fourth.differs_from_replay(BUILD, path), [])
 
     def test_the_store_is_whole(self):
         code, out, err = check(self.it.store)

@@ -8,6 +8,9 @@ exhibit_unit_test(oracle_shows exhibit_formats)
 target_compile_definitions(test_oracle_shows PRIVATE DOCUMENTS="${CMAKE_SOURCE_DIR}/docs")
 exhibit_unit_test(plan plan_fixture)
 exhibit_unit_test(plan_refusals plan_fixture)
+exhibit_unit_test(plan_page exhibit_formats)
+target_compile_definitions(test_plan_page PRIVATE DOCUMENTS="${CMAKE_SOURCE_DIR}/docs"
+    FORMATS="${CMAKE_SOURCE_DIR}/formats")
 foreach(name oracle plan)
     target_compile_definitions(test_${name} PRIVATE EXPERIMENTS="${CMAKE_SOURCE_DIR}/experiments"
         CANDIDATES="${CMAKE_SOURCE_DIR}/candidates")

@@ -3,9 +3,10 @@ exhibit_script_test(walls 120)
 exhibit_script_test(headers 120)
 exhibit_script_test(format 60)
 exhibit_script_test(bootstrap 60)
+exhibit_script_test(skips 60)
 exhibit_script_test(hook_guard 120)
 exhibit_script_test(readme 300)
-set_tests_properties(e2e.walls e2e.headers e2e.format e2e.bootstrap e2e.hook_guard e2e.readme PROPERTIES
+set_tests_properties(e2e.walls e2e.headers e2e.format e2e.bootstrap e2e.skips e2e.hook_guard e2e.readme PROPERTIES
     SKIP_RETURN_CODE 77)
 # The demo has a build folder of its own choice: it is tried where that is this one.
 if("${CMAKE_BINARY_DIR}" STREQUAL "${CMAKE_SOURCE_DIR}/build")

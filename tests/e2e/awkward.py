@@ -42,6 +42,15 @@ def kernel_has_pid_max_of_its_own_for_a_namespace():
     return tuple(int(part) for part in os.uname().release.split(".")[:2] if part.isdigit()) >= (6, 14)
 
 
+def where(kernel_has, what):
+    """Tests of something that few kernels have are there on those alone: elsewhere they are left out, which is told."""
+    def take(tests):
+        if not kernel_has:
+            print(f"left out, for this kernel lacks {what}: {tests.__name__}", file=sys.stderr)
+        return tests if kernel_has else None
+    return take
+
+
 def tree(name, argv, **more):
     return Place(name, {}, TREE, FOR_TREE, {"name": "odd", "argv": [*argv, "{command}"]}, **more)
 
@@ -136,12 +145,9 @@ def tearDownModule():
     assert not found, found
 
 
+@where(kernel_has_pid_max_of_its_own_for_a_namespace(), "a pid_max for each pid namespace")
 class Numbers(unittest.TestCase):
     """In a pid namespace of a hundred numbers, which strangers use up many times over."""
-
-    def setUp(self):
-        if not kernel_has_pid_max_of_its_own_for_a_namespace():
-            self.skipTest("this kernel has one pid_max for all namespaces")
 
     def each(self):
         """Each of the two, with what was told of the strangers."""
@@ -204,7 +210,7 @@ class Clocks(unittest.TestCase):
         self.assertEqual(self.wall_clock_readers(sources), ["record/loop.c"])
         self.assertEqual(self.wall_clock_readers([("planted", "long now = time(NULL);")]), ["planted"])
 
-    @unittest.skipUnless(TIMES, "no time namespaces here")
+    @where(TIMES, "time namespaces")
     def test_a_time_namespace_of_the_subject_or_around_the_recorder_changes_nothing(self):
         for name in ("forth", "back", "within"):
             place = PLACES[name]
@@ -217,7 +223,7 @@ class Clocks(unittest.TestCase):
                     self.assertLess(row["survived_ms"], 10000)
                 self.assertEqual(hostile.verified(place.bundle)[0], 0)
 
-    @unittest.skipUnless(TIMES, "no time namespaces here")
+    @where(TIMES, "time namespaces")
     def test_the_clocks_of_those_namespaces_were_other_ones(self):
         for argv, sign in ((FORTH, 1), (BACK, -1)):
             text = subprocess.run([*argv, "cat", "/proc/uptime"], capture_output=True, check=True).stdout

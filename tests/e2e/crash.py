@@ -2,7 +2,7 @@
 """A recorder that is killed, or whose disk fails, at each step of writing, or that gets no descriptor where it makes one:
 usage: crash.py BUILD SOURCE [all]
 
-Without "all" every fourth fault is tried.
+Without "all" some of the faults are tried: every kill at one of three steps, and one in five of the others.
 
 After each fault there is no bundle, a whole one, or a file that says partial, of which salvage makes an INCOMPLETE one
 with all that had been written; and the next recording removes what a killed one left.
@@ -34,7 +34,8 @@ ERRORS = ("ENOSPC", "EIO")
 HARMLESS = ("EINTR", "short")
 SPOOLED = KILLS + ERRORS + HARMLESS + ("EINVAL",)  # what splice(2) says where it cannot: then bytes are copied
 CASES = {f"case-{i}": (shell(f"echo {i}; echo kept > {{scratch}}/left-{i}"), {"exit": 0}) for i in range(3)}
-CASES["large"] = (shell("head -c 9000000 /dev/urandom"), {"exit": 0})  # its blocks are written while it runs
+# Its blocks are written while it runs: the more of them, the more steps.
+CASES["large"] = (shell(f"head -c {36000000 if ALL else 9000000} /dev/urandom"), {"exit": 0})
 PROGRAM = {name: BUILD / "bin" / f"exhibit-{name}" for name in ("record", "verify", "replay")}
 
 
@@ -174,10 +175,13 @@ class Crash(unittest.TestCase):
         count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder"})
         opened = self.steps("descriptor", {"open-pack", "open-spool", "pipe", "pidfd"})
         self.assertGreater(self.steps("spool", {"write", "splice"}), 6)
-        faults = [(step, kind, "pack") for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
-        faults += [(step, "EMFILE", "descriptor") for step in range(1, opened + 1)]
-        if not ALL:  # steps are writes of a head, of entries, of a frame, over and over: each kind meets each of those
-            faults = faults[::4]
+        # Steps are writes of a head, of entries, of a frame, over and over: of each three another one is taken, and of
+        # four errors a step one in five, so that each kind meets each of those.
+        faults = [(step + 1, kind, "pack") for step in range(count) for kind in KILLS
+                  if ALL or step % 3 == step // 3 % 3]
+        others = [(step, kind, "pack") for step in range(1, count + 1) for kind in ERRORS + HARMLESS]
+        others += [(step, "EMFILE", "descriptor") for step in range(1, opened + 1)]
+        faults += others if ALL else others[::5]
         # The first is the write that follows the making of the file, the others are splices: as many as come in time.
         faults += [(step, kind, "spool") for step in ((1, 2, 3) if ALL else (1, 2)) for kind in SPOOLED]
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
@@ -191,7 +195,8 @@ class Crash(unittest.TestCase):
         self.assertEqual(wrong, [], "\n".join(wrong[:20]))
         told = {name: sum(worker.count[name] for worker in workers) for name in workers[0].count}
         print(f"{count} steps and {opened} descriptors: {told}", file=sys.stderr)
-        self.assertGreaterEqual(told["faults"], 200 if ALL else 50)
+        self.assertGreaterEqual(told["faults"], 400 if ALL else 70)
+        self.assertGreaterEqual(told["kills"], 200 if ALL else 30)
         self.assertGreater(told["salvaged"], 40 if ALL else 10)
         self.assertGreater(told["objects"], 10 * told["salvaged"])
         self.assertEqual(hostile.leftovers(), [])

@@ -275,6 +275,14 @@ static bool is_partial_name(const char *name)
     return name[0] == '.' && strstr(name, ".partial-") != NULL;
 }
 
+/* Whether it is that of local contents that are being written: the recorder names them by the stem alone. */
+static bool is_partial_local(const char *name)
+{
+    static const char start[] = "." STORE_LOCAL_STEM ".partial-";
+
+    return strncmp(name, start, sizeof start - 1) == 0;
+}
+
 /* Whether the store has the pack of a receipt. */
 static bool has_pack(const struct store *store, const struct digest *receipt)
 {
@@ -300,14 +308,19 @@ int store_strays(const struct store *store,
     if (dir == NULL)
         return err_set_errno(err, "list %s", store->request.path);
     while ((name = store_list_next(dir)) != NULL) {
-        struct store_stray stray = {.name = name, .is_partial = is_partial_name(name)};
+        struct store_stray stray = {
+            .name = name, .is_partial = is_partial_name(name), .is_local = is_partial_local(name)};
         struct digest receipt;
         int code;
 
         if (strcmp(name, STORE_MARKER) == 0 || strcmp(name, STORE_LOCK) == 0 || strcmp(name, STORE_MARKER_FRESH) == 0 ||
-            name_take(name, STORE_PACK_SUFFIX, &receipt) ||
-            (name_take(name, STORE_LOCAL_SUFFIX, &receipt) && has_pack(store, &receipt)))
+            name_take(name, STORE_PACK_SUFFIX, &receipt))
             continue;
+        if (name_take(name, STORE_LOCAL_SUFFIX, &receipt)) {
+            if (has_pack(store, &receipt))
+                continue;
+            stray.is_local = true;
+        }
         stray.is_left = stray.is_partial && is_left(store->dir_fd, name);
         code = tell(context, &stray, err);
         if (code < 0)

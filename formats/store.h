@@ -16,6 +16,7 @@
 #define STORE_LOCK "lock"
 #define STORE_PACK_SUFFIX ".pack"
 #define STORE_LOCAL_SUFFIX ".local"
+#define STORE_LOCAL_STEM "local" /* of the temporary name of local contents */
 
 /* Room for a name in the store: a digest in hexadecimal, a suffix and a NUL. */
 #define STORE_NAME_BYTES (2 * DIGEST_BYTES + 8)
@@ -115,6 +116,7 @@ struct store_stray {
     const char *name; /* any bytes */
     bool is_partial;
     bool is_left;
+    bool is_local; /* local contents by its name, whole or partial: no bundle can be made of it alone */
 };
 int store_strays(const struct store *store,
                  int (*tell)(void *context, const struct store_stray *stray, struct err *err), void *context,

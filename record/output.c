@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define STORE_STEM "recording" /* of the temporary name; the receipt is not known yet */
-#define LOCAL_STEM "local"     /* and of what is kept apart */
 
 static int file_check(struct output *output, struct err *err)
 {
@@ -54,7 +53,7 @@ static int stray_tell(void *context, const struct store_stray *stray, struct err
     const char *path = output->request.store;
 
     (void)err;
-    if (stray->is_left && strncmp(stray->name, "." LOCAL_STEM ".", strlen("." LOCAL_STEM ".")) == 0)
+    if (stray->is_left && stray->is_local)
         store_note(output->store, "%s/%s: local contents of a recording that was killed; remove it", path, stray->name);
     else if (stray->is_left)
         store_note(output->store,
@@ -113,7 +112,7 @@ int output_name(struct output *output, struct pack_writer *pack, const struct di
 
 int output_start_local(struct output *output, struct pack_writer **out, struct err *err)
 {
-    if (pack_writer_new_unnamed(store_folder(output->store), LOCAL_STEM, out, err) < 0)
+    if (pack_writer_new_unnamed(store_folder(output->store), STORE_LOCAL_STEM, out, err) < 0)
         return err_wrap(err, "%s", output->request.store);
     return 0;
 }

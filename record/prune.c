@@ -181,6 +181,9 @@ static int stray_take(void *context, const struct store_stray *stray, struct err
     if (is_replacement(pruning->store, stray->name)) {
         if (unlinkat(store_folder(pruning->store), stray->name, 0) == 0)
             store_note(pruning->store, "removed %s/%s, which a prune that was killed had left", path, stray->name);
+    } else if (stray->is_local) {
+        store_note(pruning->store, "%s/%s: local contents of a recording that was killed; remove it", path,
+                   stray->name);
     } else {
         store_note(
             pruning->store,

@@ -186,7 +186,11 @@ static int stray_tell(void *context, const struct store_stray *stray, struct err
 
     (void)err;
     if (!stray->is_partial)
-        line_print(checking, "stray", stray->name, "not the store's; it is passed over");
+        line_print(checking, "stray", stray->name,
+                   stray->is_local ? "local contents without their recording; they are passed over"
+                                   : "not the store's; it is passed over");
+    else if (stray->is_left && stray->is_local)
+        line_print(checking, "left", stray->name, "local contents of a recording that was killed; remove it");
     else if (stray->is_left)
         line_print(checking, "left", stray->name,
                    "left by a recording that was killed; exhibit-record salvage makes a bundle of it, or remove it");

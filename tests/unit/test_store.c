@@ -158,7 +158,7 @@ static int stray_write(void *context, const struct store_stray *stray, struct er
     char *all = context;
 
     (void)err;
-    (void)sprintf(all + strlen(all), "[%s]%s ", stray->name,
+    (void)sprintf(all + strlen(all), "[%s]%s%s ", stray->name, stray->is_local ? "local " : "",
                   stray->is_left      ? "left"
                   : stray->is_partial ? "partial"
                                       : "stray");
@@ -180,6 +180,7 @@ static void strays_are_told_and_hostile_names_are_harmless(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         file_make(scene, names[i], "");
     file_make(scene, ".recording.partial-0123", "");
+    file_make(scene, ".local.partial-0123", "");
     store_local_name(&receipt, name);
     file_make(scene, name, "");
     store = scene_open(scene);
@@ -193,7 +194,10 @@ static void strays_are_told_and_hostile_names_are_harmless(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_non_null(strstr(all, names[i]));
     assert_non_null(strstr(all, "[.recording.partial-0123]left"));
-    assert_non_null(strstr(all, "]partial")); /* the one that is being written */
+    assert_non_null(strstr(all, "[.local.partial-0123]local left"));
+    assert_non_null(strstr(all, "ab.local]local stray"));
+    assert_non_null(strstr(all, "[ABCDEF.local]stray")); /* no receipt's */
+    assert_non_null(strstr(all, "]partial"));            /* the one that is being written */
     assert_null(strstr(all, STORE_MARKER "]"));
     assert_null(strstr(all, name));
     pack_writer_abandon(writer);

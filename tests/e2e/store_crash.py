@@ -6,7 +6,7 @@ Without "all" some of the faults are tried, spread over the steps.
 
 Whatever happens to a prune, every receipt that is kept becomes a bundle that verifies, and another prune comes to the
 end. Whatever happens to a recording, the store can be listed, checked and recorded into, and what it left is named and
-becomes an INCOMPLETE bundle.
+becomes an INCOMPLETE bundle. The same with contents that stay in the store, beside the packs.
 """
 import concurrent.futures
 import os
@@ -35,7 +35,7 @@ class Worker:
     def __init__(self, name, store, receipts):
         self.name, self.source, self.receipts = name, store, receipts
         self.wrong, self.at = [], ""
-        self.count = {"faults": 0, "kills": 0, "exported": 0, "salvaged": 0}
+        self.count = {"faults": 0, "kills": 0, "exported": 0, "salvaged": 0, "local": 0, "apart": 0, "finished": 0}
 
     def want(self, right, text):
         if not right:
@@ -136,6 +136,11 @@ class Worker:
         self.want(have in (wanted(SECOND), set()), "the salvaged bundle has other inputs")
         self.count["salvaged"] += have != set()
 
+    def is_other_pack(self, store, step, call):
+        """Whether a pack of the store was to be opened: one that cannot be is passed over. The lock is opened first."""
+        calls = [line.split()[1] for line in (store.folder / "steps").read_text().splitlines()]
+        return call == "open-store" and calls.index(call) + 1 < step
+
     def record_fault(self, number, step, kind, of):
         self.at = f"record, {kind} at step {step} of {of}"
         first = self.receipts[0]
@@ -149,7 +154,7 @@ class Worker:
         if kind in KILLS:
             self.want(done.code == -9, f"exit {done.code}")
             self.want(len(partials) + len(fresh) <= 1, f"it left {partials} and {fresh}")
-        elif kind == "short" or (kind == "EINTR" and call == "write"):
+        elif kind == "short" or (kind == "EINTR" and call == "write") or self.is_other_pack(store, step, call):
             self.want(done.code == 3 and len(fresh) == 1, f"exit {done.code}: {done.err}")
         else:
             self.want(done.code == 5 and not fresh and not partials, f"exit {done.code}: {done.err}, {store.names()}")
@@ -171,6 +176,80 @@ class Worker:
             self.expect_exports(store, {first: FIRST})
         self.end(store)
 
+    # ---- local contents
+
+    def expect_local(self, store, receipt, secret):
+        """Without its local contents and with them a receipt becomes a bundle that verifies."""
+        for more in ((), ("--with-local",)):
+            out = store.folder / "local.exhibit"
+            out.unlink(missing_ok=True)
+            done = run("exhibit-record", "export", receipt, "--store", store.path, "-o", out, *more)
+            self.want(done.returncode == 0, f"export {more} exits {done.returncode}: {done.stderr}")
+            if done.returncode == 0:
+                code, verdict = hostile.verified(out)
+                self.want(code == 3, f"verify exits {code}: {verdict}")
+                self.want((secret in hostile.plain(out)) == bool(more), f"export {more}: its local contents")
+                self.count["exported"] += 1
+
+    def salvage_apart(self, store, partial, alone):
+        """Of a recording whose local contents have their name already: the finished pack gets its own, or is salvaged."""
+        out = store.folder / "salvaged.exhibit"
+        made = run("exhibit-record", "salvage", partial, "--store", store.path, "-o", out)
+        if partial.read_bytes().endswith(b"EXHIBEND"):
+            name = made.stderr.rstrip("\n").rpartition("rename it to ")[2]
+            self.want(made.returncode == 2 and name == str(alone.with_suffix(".pack")), f"salvage: {made}")
+            partial.rename(name)
+            self.expect_local(store, alone.stem, b"the second alone\n")
+            self.count["finished"] += 1
+            return
+        self.want(made.returncode == 3, f"salvage exits {made.returncode}: {made.stderr}")
+        try:
+            judged(out)
+        except AssertionError as error:
+            self.want(False, f"the salvaged bundle: {error}")
+        self.want(b"the second alone\n" not in hostile.plain(out), "the salvaged bundle has local contents")
+        self.count["salvaged"] += 1
+        partial.unlink()
+        alone.unlink()
+
+    def local_fault(self, number, step, kind, of):
+        """A recording with local contents is killed: all that it left is named, and the store stays one."""
+        self.at = f"record with local contents, {kind} at step {step} of {of}"
+        store = self.copy(number)
+        place = store.place(SECOND, local=["workspace"])
+        done = place.record(store.words(place), env=self.env(store, step, kind, of))
+        self.landed(store, step, kind)
+        self.want(done.code == -9, f"exit {done.code}")
+        partials, local = list(store.path.glob(".recording.partial-*")), list(store.path.glob(".local.partial-*"))
+        alone = [path for path in store.path.glob("*.local") if path.stem not in store.receipts()]
+        self.want(len(partials) <= 1 and len(local) + len(alone) <= 1, f"it left {store.names()}")
+        told = run("exhibit-record", "check", "--store", store.path)
+        again = store.place(SECOND, local=["workspace"])
+        done = again.record([*store.words(again)[:-1], place.folder / "work"])
+        self.want((told.returncode, done.code) == (0, 3), f"check and another recording: {told} {done}")
+        for path in partials:
+            text = "left by a recording that was killed; exhibit-record salvage makes a bundle of it, or remove it\n"
+            self.want(f"left      {path.name}: {text}" in told.stdout, f"check says {told.stdout}")
+            self.want(f"{path.name}: {text}" in done.err, f"the next recording says {done.err}")
+        for path in local:
+            text = f"{path.name}: local contents of a recording that was killed; remove it\n"
+            self.want(f"left      {text}" in told.stdout, f"check says {told.stdout}")
+            self.want(text in done.err, f"the next recording says {done.err}")
+            path.unlink()
+        for path in alone:
+            self.want(f"stray     {path.name}: local contents without their recording;" in told.stdout, told.stdout)
+            self.salvage_apart(store, partials.pop(), path)
+        for path in partials:
+            path.unlink()
+        self.count["local"] += len(local)
+        self.count["apart"] += len(alone)
+        told = run("exhibit-record", "check", "--store", store.path)
+        self.want((told.returncode, told.stdout.count("\n")) == (0, 1), f"check after all says {told}")
+        self.expect_exports(store, {self.receipts[0]: FIRST})
+        for receipt in set(store.receipts()) - {self.receipts[0]}:
+            self.expect_local(store, receipt, b"the second alone\n")
+        self.end(store)
+
 
 class StoreCrash(unittest.TestCase):
     @classmethod
@@ -183,19 +262,27 @@ class StoreCrash(unittest.TestCase):
 
     def steps(self, of, calls, act):
         """How many steps there are without a fault; `act` makes them in a store with an environment."""
+        return len(self.calls(of, calls, act))
+
+    def calls(self, of, calls, act):
+        """What the steps are, in order; all of `calls` are among them and nothing else."""
         worker = Worker(f"count-{of}-{self.id()[-12:].replace('_', '-')}", self.store, self.receipts)
         store = Store(worker.name)
         act(worker, store, worker.env(store, 0, "none", of))
-        log = (store.folder / "steps").read_text().splitlines()
-        self.assertEqual({line.split()[1] for line in log}, calls)
-        return len(log)
+        log = [line.split()[1] for line in (store.folder / "steps").read_text().splitlines()]
+        self.assertEqual(set(log), calls)
+        return log
+
+    def openings(self, calls):
+        """A missing descriptor at each opening of a file, or with all where any descriptor is made."""
+        return [(step, "EMFILE", "descriptor") for step, call in enumerate(calls, 1) if ALL or call.startswith("open-")]
 
     def tried(self, faults, share, work, source, receipts):
         """Tries one of each `share` faults, or all, and tells how many there were."""
         chosen = faults if ALL else faults[share // 2::share]
 
         def some(number):
-            worker = Worker(f"{self.id().rpartition('_')[2]}-{number}", source, receipts)
+            worker = Worker(f"{self.id().rpartition('_')[2]}-{chosen[0][2]}-{number}", source, receipts)
             for i, fault in enumerate(chosen[number::WORKERS]):
                 work(worker, i, *fault)
             return worker
@@ -231,10 +318,57 @@ class StoreCrash(unittest.TestCase):
         faults = [(step, kind, "pack") for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
         told = self.tried(faults, 29, Worker.record_fault, self.one, self.ones)
         self.assertGreaterEqual(told["salvaged"], 20 if ALL else 1)
+        calls = self.calls("descriptor", {"open-store", "open-pack", "pipe", "pidfd"}, act)
+        self.assertGreaterEqual(calls.count("open-store"), 2)  # the lock, and the pack that has some of the inputs
+        self.tried(self.openings(calls), 1, Worker.record_fault, self.one, self.ones)
 
     def test_a_fault_while_a_store_is_made_leaves_one_or_none(self):
+        def act(worker, store, env):
+            place = store.place(SECOND)
+            self.assertEqual(place.record(store.words(place), env=env).code, 3, place.done.err)
         faults = [(step, kind, "pack") for step in range(1, 5) for kind in KILLS + ERRORS + HARMLESS]
         self.tried(faults, 7, Worker.record_fault, self.none, self.ones)
+        calls = self.calls("descriptor", {"open-store", "open-pack", "pipe", "pidfd"}, act)
+        self.assertEqual(calls[:2], ["open-pack", "open-store"])  # the marker, the lock
+        self.tried(self.openings(calls), 1, Worker.record_fault, self.none, self.ones)
+
+    def test_a_recording_with_local_contents_that_is_killed_is_named_in_both_its_parts(self):
+        def act(worker, store, env):
+            shutil.copytree(self.one.path, store.path)
+            place = store.place(SECOND, local=["workspace"])
+            self.assertEqual(place.record(store.words(place), env=env).code, 3, place.done.err)
+        calls = self.calls("pack", {"write", "fsync", "rename", "fsync-folder"}, act)
+        named = [step for step, call in enumerate(calls, 1) if call == "rename"]
+        self.assertEqual(len(named), 2)  # of the local contents, then of the pack
+        steps = range(1, len(calls) + 1) if ALL else (2, named[0] - 3, named[0], named[0] + 1, named[1] - 4, named[1])
+        told = self.tried([(step, kind, "pack") for step in steps for kind in (KILLS if ALL else KILLS[:1])], 1,
+                          Worker.local_fault, self.one, self.ones)
+        for name in ("local", "apart", "finished", "salvaged"):
+            self.assertGreater(told[name], 0, name)
+
+    def test_a_prune_that_is_killed_between_local_contents_and_their_pack_is_ended_by_the_next(self):
+        base = Store("local-dropped")
+        first, second = base.record(FIRST, local=["workspace"]), base.record(SECOND)
+        worker = Worker("between", base, [first, second])
+        store = worker.copy("count")
+        self.assertEqual(store.prune(first, env=worker.env(store, 0, "none", "pack")).returncode, 0)
+        calls = [line.split()[1] for line in (store.folder / "steps").read_text().splitlines()]
+        removed = [step for step, call in enumerate(calls, 1) if call == "unlink"]
+        self.assertEqual(len(removed), 2)
+        for step, kind in ((removed[0], "kill-after"), (removed[1], "kill-before")):
+            with self.subTest(kind):
+                store = worker.copy(kind)
+                self.assertEqual(store.prune(first, env=worker.env(store, step, kind, "pack")).returncode, -9)
+                worker.landed(store, step, kind)
+                left = sorted(["exhibit-store", "lock", f"{first}.pack", f"{second}.pack"])
+                self.assertEqual(store.names(), left)
+                told = run("exhibit-record", "check", "--store", store.path)
+                self.assertEqual((told.returncode, told.stdout.count("\n")), (0, 1), told)
+                worker.expect_exports(store, {second: SECOND})
+                again = store.prune(first)
+                self.assertEqual((again.returncode, store.names()), (0, [n for n in left if not n.startswith(first)]))
+                worker.expect_exports(store, {second: SECOND})
+        self.assertEqual(worker.wrong, [])
 
 
 if __name__ == "__main__":

@@ -130,8 +130,8 @@ check "the grandchild does not lead its session" test "$(stat_field "$grandchild
 wait $run_pid
 check "the parent ends with 0" equal 0 $?
 took=$(($(milliseconds) - began))
-check "the parent lives as long as it was told ($took ms)" test $took -ge 1490 -a $took -le 2500
-check "all roles end by themselves" await_none 1000
+check "the parent lives as long as it was told ($took ms)" test $took -ge 1490 -a $took -le 6000
+check "all roles end by themselves" await_none 4000
 
 line="EXHIBIT1 (row|try) ($nonce parent 1|$child child 1|$grandchild grandchild [123])"
 effects='(read|read-link|write|tcp|udp)'
@@ -163,7 +163,7 @@ mapfile -t list < <(keys effects=udp,tcp lifetime_ms=300)
 check "a killed attempt is an outcome" grep -qx "EXHIBIT1 row $nonce parent 1 udp=signal:31 tcp=ok" "$work/out"
 
 # ---- ends
-mapfile -t list < <(keys "read=$work/fifo" effects=read rounds=100 interval_ms=100 lifetime_ms=3000)
+mapfile -t list < <(keys "read=$work/fifo" effects=read rounds=100 interval_ms=100 lifetime_ms=8000)
 "$probe" run grandchild $nonce "${list[@]}" >"$work/out" & # it has a worker nearly all the time
 role=$!
 disown $role # its death is no news
@@ -173,7 +173,7 @@ for _ in {1..100}; do
 done
 check "a worker is not taken for the role" equal "run try" "$(echo $seen)"
 kill -KILL $role
-check "a worker does not outlive its role" await_none 500
+check "a worker does not outlive its role" await_none 3000
 
 fresh
 run_probe >(exec true) lifetime_ms=400

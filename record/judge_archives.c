@@ -3,6 +3,7 @@
  */
 #include "record/judge_match.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,43 +98,50 @@ static size_t walk_count(const struct walk *walk, const ProtobufCBinaryData *pat
     return count;
 }
 
-/* In what two walks go on with other members, so many each of one path; NULL: in nothing. */
-static const char *walks_differ(const struct oracle_archive *archive, const struct walk *a, size_t a_count,
-                                const struct walk *b, size_t b_count)
-{
-    const char *field = a_count == b_count ? NULL : "number";
+/* What is told of two archives that differ. */
+struct unequal {
+    const char *field;                     /* static; NULL: they do not */
+    const ProtobufCBinaryData *path;       /* of the members; NULL: it is not a matter of members */
+    const Exhibit__ArchiveMember *pair[2]; /* theirs, of baseline and strict; NULL: they differ in their number */
+};
 
-    for (size_t i = 0; field == NULL && i < a_count; i++)
-        field = members_differ(archive, a->at[i].member, b->at[i].member);
-    return field;
+/* In what two walks go on with other members, so many each of one path. */
+static struct unequal walks_differ(const struct oracle_archive *archive, const struct walk *a, size_t a_count,
+                                   const struct walk *b, size_t b_count)
+{
+    struct unequal found = {.field = a_count == b_count ? NULL : "number"};
+
+    for (size_t i = 0; found.field == NULL && i < a_count; i++) {
+        found.field = members_differ(archive, a->at[i].member, b->at[i].member);
+        found.pair[0] = a->at[i].member;
+        found.pair[1] = b->at[i].member;
+    }
+    return found;
 }
 
 /*
  * Walks baseline, strict and second baseline together, leaving out the paths in which the baselines differ already
- * (`excuses`: there is a second one). Gives the first field in which the first two differ, and the path in *out_path;
- * NULL: in none.
+ * (`excuses`: there is a second one). Gives the first difference of the first two.
  */
-static const char *walk_all(const struct oracle_archive *archive, struct walk walks[3], bool excuses,
-                            const ProtobufCBinaryData **out_path)
+static struct unequal walk_all(const struct oracle_archive *archive, struct walk walks[3], bool excuses)
 {
     for (;;) {
         const ProtobufCBinaryData *path = NULL;
-        const char *field;
+        struct unequal found = {NULL};
         size_t counts[3];
 
         for (int i = 0; i < 3; i++)
             if (walks[i].left > 0 && (path == NULL || judge_bytes_order(&walks[i].at->member->path, path) < 0))
                 path = &walks[i].at->member->path;
         if (path == NULL)
-            return NULL;
+            return found;
         for (int i = 0; i < 3; i++)
             counts[i] = walk_count(&walks[i], path);
-        field = excuses && walks_differ(archive, &walks[0], counts[0], &walks[2], counts[2]) != NULL
-                    ? NULL
-                    : walks_differ(archive, &walks[0], counts[0], &walks[1], counts[1]);
-        if (field != NULL) {
-            *out_path = path;
-            return field;
+        if (!excuses || walks_differ(archive, &walks[0], counts[0], &walks[2], counts[2]).field == NULL)
+            found = walks_differ(archive, &walks[0], counts[0], &walks[1], counts[1]);
+        if (found.field != NULL) {
+            found.path = path;
+            return found;
         }
         for (int i = 0; i < 3; i++) {
             walks[i].at += counts[i];
@@ -142,13 +150,54 @@ static const char *walk_all(const struct oracle_archive *archive, struct walk wa
     }
 }
 
+/* What a member has in a field, as people write it. */
+static void value_write(const Exhibit__ArchiveMember *member, const char *field, char *out, size_t room_bytes)
+{
+    const Exhibit__MemberOwner *of = member->owner;
+
+    if (strcmp(field, "type") == 0 || strcmp(field, "mode") == 0)
+        (void)snprintf(out, room_bytes, "0%" PRIo32, *field == 't' ? member->type : member->mode);
+    else if (strcmp(field, "size") == 0)
+        (void)snprintf(out, room_bytes, "%" PRIu64 " bytes", member->size_bytes);
+    else if (strcmp(field, "content") == 0 && member->sha256.len == DIGEST_BYTES)
+        hex_encode(member->sha256.data, DIGEST_BYTES, out);
+    else if (strcmp(field, "link") == 0)
+        (void)snprintf(out, room_bytes, "%s", judge_quote_of(member->link.data, member->link.len).text);
+    else if (strcmp(field, "mtime") == 0)
+        (void)snprintf(out, room_bytes, "%" PRId64 " s", member->mtime_s);
+    else if (strcmp(field, "owner") == 0 && of != NULL)
+        (void)snprintf(out, room_bytes, "%" PRId64 " %s and group %" PRId64 " %s", of->uid,
+                       judge_quote_of(of->uname.data, of->uname.len).text, of->gid,
+                       judge_quote_of(of->gname.data, of->gname.len).text);
+    else
+        (void)snprintf(out, room_bytes, "nothing");
+}
+
+static void unequal_tell(const struct unequal *found, char *why, size_t room_bytes)
+{
+    char values[2][256];
+
+    if (found->path == NULL) {
+        (void)snprintf(why, room_bytes, "%s", found->field);
+        return;
+    }
+    if (found->pair[0] == NULL || found->pair[1] == NULL) {
+        (void)snprintf(why, room_bytes, "member %s differs in its %s",
+                       judge_quote_of(found->path->data, found->path->len).text, found->field);
+        return;
+    }
+    for (int i = 0; i < 2; i++)
+        value_write(found->pair[i], found->field, values[i], sizeof values[i]);
+    (void)snprintf(why, room_bytes, "member %s differs in its %s (baseline: %s; strict: %s)",
+                   judge_quote_of(found->path->data, found->path->len).text, found->field, values[0], values[1]);
+}
+
 static bool members_are_equal(const struct oracle_archive *archive, const Exhibit__Artifact *const artifacts[3],
                               char *why, size_t room_bytes)
 {
-    const ProtobufCBinaryData *path = NULL;
+    struct unequal found = {NULL};
     struct placed *lists[3] = {NULL, NULL, NULL};
     struct walk walks[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
-    const char *field = NULL;
     bool memory = true;
 
     for (int i = 0; i < 3; i++)
@@ -158,19 +207,16 @@ static bool members_are_equal(const struct oracle_archive *archive, const Exhibi
             memory = memory && lists[i] != NULL;
         }
     if (!memory)
-        field = "(no memory to compare)";
+        found.field = "(no memory to compare)";
     else if (archive->except_count > 0 && walks[0].left == 0)
-        field = "(nothing is left to compare)";
+        found.field = "(nothing is left to compare)";
     else
-        field = walk_all(archive, walks, artifacts[2] != NULL, &path);
-    if (field != NULL && path != NULL)
-        (void)snprintf(why, room_bytes, "member %s differs in its %s", judge_quote_of(path->data, path->len).text,
-                       field);
-    else if (field != NULL)
-        (void)snprintf(why, room_bytes, "%s", field);
+        found = walk_all(archive, walks, artifacts[2] != NULL);
+    if (found.field != NULL)
+        unequal_tell(&found, why, room_bytes);
     for (int i = 0; i < 3; i++)
         free(lists[i]);
-    return field == NULL;
+    return found.field == NULL;
 }
 
 /* Whether an artifact is what members are compared of. */

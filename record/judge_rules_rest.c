@@ -62,7 +62,7 @@ void judge_rule_archives(const struct judge *judge, struct judge_verdict *verdic
         const struct judge_run *strict = judge_case_run(judge, expected->name, EXHIBIT__MODE__MODE_STRICT, 1);
 
         for (size_t j = 0; baseline != NULL && strict != NULL && j < expected->archive_count; j++) {
-            char why[400] = "";
+            char why[700] = "";
 
             if (!judge_archives_are_equal(&expected->archives[j], baseline, again, strict, why, sizeof why))
                 judge_fail(verdict, "", "%s: oracle line %u: archive %.80s: %s", expected->name,

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "formats/archive.h"
+#include "replay/match_verdict.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -221,19 +222,80 @@ static struct listing take_member_path(struct listing *from, const ProtobufCBina
     return group;
 }
 
-/* In what the members of one path differ between two archives, but for some fields. NULL: in nothing. Static. */
-static const char *difference_of(const struct listing *a, const struct listing *b, unsigned excepted)
+/* In what the members of one path differ between two archives, but for some fields. */
+static struct archive_difference difference_of(const struct listing *a, const struct listing *b, unsigned excepted)
 {
+    struct archive_difference out = {0};
     unsigned fields = 0;
 
-    if (a->count != b->count)
-        return a->count == 0   ? "it is in strict alone"
-               : b->count == 0 ? "it is in baseline alone"
-                               : "it is there another number of times in strict";
+    if (a->count != b->count) {
+        out.what = a->count == 0   ? "it is in strict alone"
+                   : b->count == 0 ? "it is in baseline alone"
+                                   : "it is there another number of times in strict";
+        return out;
+    }
     for (size_t i = 0; i < a->count; i++)
-        fields |= fields_that_differ(a->members[i].member, b->members[i].member);
-    fields &= ~excepted;
-    return fields == 0 ? NULL : words_of_fields(fields);
+        fields |= fields_that_differ(a->members[i].member, b->members[i].member) & ~excepted;
+    if (fields == 0)
+        return out;
+    out.what = words_of_fields(fields);
+    out.field = fields & -fields; /* the first, which is the one that is told */
+    for (size_t i = 0; out.baseline == NULL; i++)
+        if ((fields_that_differ(a->members[i].member, b->members[i].member) & out.field) != 0) {
+            out.baseline = a->members[i].member;
+            out.strict = b->members[i].member;
+        }
+    return out;
+}
+
+/* What stands in one field of a member. */
+static const char *value_of(const Exhibit__ArchiveMember *member, unsigned field, char *out, size_t room_bytes)
+{
+    char quoted[2][60] = {"", ""};
+
+    switch (field) {
+    case FIELD_TYPE:
+        (void)snprintf(out, room_bytes, "type bits %06" PRIo32, member->type);
+        return out;
+    case FIELD_MODE:
+        (void)snprintf(out, room_bytes, "%03" PRIo32, member->mode);
+        return out;
+    case FIELD_SIZE:
+        (void)snprintf(out, room_bytes, "%" PRIu64, member->size_bytes);
+        return out;
+    case FIELD_DIGEST:
+        if (member->sha256.len != DIGEST_BYTES || room_bytes < 2 * DIGEST_BYTES + 1)
+            return "none";
+        hex_encode(member->sha256.data, DIGEST_BYTES, out);
+        return out;
+    case FIELD_LINK:
+        return match_quote(member->link.data, member->link.len, out, room_bytes);
+    case FIELD_MTIME:
+        (void)snprintf(out, room_bytes, "%" PRId64, member->mtime_s);
+        return out;
+    case FIELD_OWNER:
+        if (member->owner == NULL)
+            return "none that was recorded";
+        (void)snprintf(out, room_bytes, "uid %" PRId64 " %s gid %" PRId64 " %s", member->owner->uid,
+                       match_quote(member->owner->uname.data, member->owner->uname.len, quoted[0], sizeof quoted[0]),
+                       member->owner->gid,
+                       match_quote(member->owner->gname.data, member->owner->gname.len, quoted[1], sizeof quoted[1]));
+        return out;
+    default:
+        return "another";
+    }
+}
+
+const char *archive_values(const struct archive_difference *difference, char out[ARCHIVE_VALUES_BYTES])
+{
+    char baseline[200], strict[200];
+
+    out[0] = '\0';
+    if (difference->field != 0)
+        (void)snprintf(out, ARCHIVE_VALUES_BYTES, ": baseline has %s, strict has %s",
+                       value_of(difference->baseline, difference->field, baseline, sizeof baseline),
+                       value_of(difference->strict, difference->field, strict, sizeof strict));
+    return out;
 }
 
 /* The lower of the next paths of two listings. NULL: both are at their ends. */
@@ -267,11 +329,12 @@ int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact 
     while ((path = next_path(&a, &s)) != NULL) {
         struct listing in_a = take_member_path(&a, path), in_b = take_member_path(&b, path),
                        in_s = take_member_path(&s, path);
-        bool excused = again != NULL && difference_of(&in_a, &in_b, excepted) != NULL;
-        const char *differs = difference_of(&in_a, &in_s, excepted);
+        bool excused = again != NULL && difference_of(&in_a, &in_b, excepted).what != NULL;
+        struct archive_difference found = difference_of(&in_a, &in_s, excepted);
 
-        if (differs != NULL && !excused) {
-            *out = (struct archive_difference){differs, path};
+        if (found.what != NULL && !excused) {
+            *out = found;
+            out->path = path;
             return 0;
         }
     }

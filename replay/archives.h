@@ -26,7 +26,14 @@ const Exhibit__Event *archive_only(const struct facts *facts, const struct run *
 struct archive_difference {
     const char *what;                /* NULL: none. Static: the field, or what else it is */
     const ProtobufCBinaryData *path; /* of the member; NULL: it is none of one member */
+    unsigned field;                  /* in which two members of that path differ; 0: it is none of a field */
+    const Exhibit__ArchiveMember *baseline, *strict; /* these two; borrowed */
 };
+
+enum { ARCHIVE_VALUES_BYTES = 512 };
+
+/* Writes ": baseline has V, strict has V", or an empty text where the difference is none of a field. Gives `out`. */
+const char *archive_values(const struct archive_difference *difference, char out[ARCHIVE_VALUES_BYTES]);
 
 /*
  * Compares the archives of baseline and strict as the oracle asks for it (DECISION 6.4); `again` is that of the second

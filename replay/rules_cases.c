@@ -68,19 +68,23 @@ static bool same_path(const Exhibit__Artifact *a, const Exhibit__Artifact *b)
     return a->path.len == b->path.len && (a->path.len == 0 || memcmp(a->path.data, b->path.data, a->path.len) == 0);
 }
 
-/* DECISION 6.5: `member` is NULL where it is none of one. */
+/* DECISION 6.5. */
 static void tell_archive(struct finding *out, const struct judged_case *judged_case,
-                         const struct oracle_archive *archive, const char *words, const ProtobufCBinaryData *member)
+                         const struct oracle_archive *archive, const struct archive_difference *difference)
 {
+    const ProtobufCBinaryData *member = difference->path;
+    char values[ARCHIVE_VALUES_BYTES];
     enum { SHOWN = 80 };
     const char *name = judged_case->expected->name;
     int member_bytes = member == NULL ? 0 : member->len > SHOWN ? SHOWN : (int)member->len;
 
     if (member == NULL)
-        finding_tell(out, "%s: oracle line %u: archive %.*s: %s", name, archive->line, SHOWN, archive->path, words);
+        finding_tell(out, "%s: oracle line %u: archive %.*s: %s", name, archive->line, SHOWN, archive->path,
+                     difference->what);
     else
-        finding_tell(out, "%s: oracle line %u: archive %.*s: member \"%.*s\": %s", name, archive->line, SHOWN,
-                     archive->path, member_bytes, (const char *)member->data, words);
+        finding_tell(out, "%s: oracle line %u: archive %.*s: member \"%.*s\": %s%s", name, archive->line, SHOWN,
+                     archive->path, member_bytes, (const char *)member->data, difference->what,
+                     archive_values(difference, values));
 }
 
 /* Compares one archive of a case of which both runs are there. */
@@ -101,7 +105,8 @@ static int check_archive(const struct judged *judged, const struct judged_case *
         if (why == NULL || compared[i] == CASE_BASELINE_AGAIN) /* which does not count then */
             continue;
         (void)snprintf(words, sizeof words, "%s: %s", word_of_mode((int)run->start->mode), why);
-        tell_archive(out, judged_case, archive, words, NULL);
+        difference.what = words;
+        tell_archive(out, judged_case, archive, &difference);
         finding_row(out, run, 0, 0);
         return 0;
     }
@@ -113,7 +118,7 @@ static int check_archive(const struct judged *judged, const struct judged_case *
         return err->code;
     if (difference.what == NULL)
         return 0;
-    tell_archive(out, judged_case, archive, difference.what, difference.path);
+    tell_archive(out, judged_case, archive, &difference);
     finding_event(out, found[CASE_BASELINE]->seq);
     finding_event(out, found[CASE_STRICT]->seq);
     return 0;

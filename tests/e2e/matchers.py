@@ -278,6 +278,10 @@ EQUAL = [
     ("{path: none.tar}", False, ""),
     ("{path: no.tar}", False, ""),
 ]
+# (the archive, its exceptions, what the baseline has in the field in which a member differs, what strict has)
+VALUES = [("mtime", "", "1000", "1001"), ("owner", "", "7", "9"), ("name", "", "gr", "other"),
+          ("mode", ", except: {owner: true, mtime: true}", "0?644", "0?600"),
+          ("content", ", except: {owner: true}", hashlib.sha256(b"2").hexdigest(), hashlib.sha256(b"0").hexdigest())]
 
 
 def setUpModule():
@@ -350,6 +354,14 @@ class Matchers(unittest.TestCase):
                         pattern = re.search(r"path: '?([^',}]*)", wanted)[1]
                         self.assertIn(f"arch: oracle line 4: archive {pattern}: ", told["detail"])
                         self.assertRegex(told["detail"], rf"\b{member}\b")
+
+    def test_of_an_archive_that_differs_the_values_of_both_modes_are_told(self):
+        for name, exceptions, baseline, strict in VALUES:
+            for judge, claim in claims("arch", f"archives: [{{path: {name}.tar{exceptions}}}]"):
+                if judge != "by_independent":  # which tells the fields alone
+                    with self.subTest(judge=judge, archive=name):
+                        words = rule(claim, "useful.archives")["detail"].split("archive", 1)[1]
+                        self.assertRegex(words, rf"\b{baseline}\b.*\b{strict}\b")
 
     def test_verify_marks_an_exception_as_wider_than_the_default(self):
         oracle = LIGHT_PLACE.folder / "other.yaml"

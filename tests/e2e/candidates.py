@@ -3,6 +3,7 @@
 missing is said with how to get it; all of them have the same grants. usage: candidates.py BUILD SOURCE
 """
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -182,6 +183,33 @@ class Shipped(unittest.TestCase):
         self.assertIn("needs /usr/bin/sandbox-exec: No such file or directory; to get it: it comes with macOS",
                       done.stdout)
 
+    def test_one_that_is_measured_has_a_bundle_of_its_name_and_a_row_of_the_table_at_the_end(self):
+        """The script beside a small experiment of ours: a case, and a trial that is over in a second."""
+        top = hostile.ROOT / "measured"
+        place = Place("measured-plan", {"scratch": CASES["scratch"]}, hostile.BOOTSTRAP, hostile.FOR_BOOTSTRAP)
+        small = top / "experiments" / "small"
+        for folder in (small, top / "script", top / "build"):
+            folder.mkdir(parents=True)
+        shutil.copy2(hostile.SOURCE / "script" / "candidates", top / "script")
+        (top / "candidates").symlink_to(CANDIDATES)
+        (top / "build" / "bin").symlink_to(hostile.BUILD / "bin")
+        plan = json.loads((place.folder / "plan.yaml").read_text())
+        (small / "plan.yaml").write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in plan.items()))
+        shutil.copy2(place.folder / "oracle.yaml", small)
+        done = subprocess.run([top / "script" / "candidates", "--record", "--build", top / "build", "--experiment",
+                               "small", "--times", "1", "--work", place.folder / "work", "landlock"],
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        out = top / "build" / "candidates" / "small"
+        names = [f"landlock-{policy}" for policy in ("deny-default", "usable")]
+        self.assertEqual(sorted(path.name for path in out.iterdir()), [f"{name}.exhibit" for name in names])
+        lines = done.stdout.splitlines()
+        for name in names:
+            claim = claim_of(out / f"{name}.exhibit")
+            self.assertEqual(claim["decision"], "GO", [rule for rule in claim["rules"] if not rule["holds"]])
+            self.assertEqual([line for line in lines if line.startswith(f"{name}: ")], [f"{name}: decision: GO"])
+        table = hostile.run("exhibit-replay", "--table", *(out / f"{name}.exhibit" for name in names)).stdout
+        self.assertTrue(done.stdout.endswith(table) and table.count("landlock") >= 2, done.stdout)
 
     def test_one_that_cannot_be_recorded_for_another_reason_is_not_called_skipped(self):
         done = subprocess.run([hostile.SOURCE / "script" / "candidates", "--record", "--build", hostile.BUILD, "--work",

@@ -15,9 +15,16 @@ import sys
 import tempfile
 import unittest
 
-import fourth
-
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
+
+import claims
+import judges
+from facts import Facts
+
+import fourth  # after those, as it has modules of the same names
+
 PLAN = (SOURCE / "experiments" / "lifetimes" / "plan.yaml").read_text()
 ROLES = ["parent", "child", "grandchild"]
 EFFECTS = "[read, tcp]"  # the endings are the matter here
@@ -182,6 +189,24 @@ class Shipped(unittest.TestCase):
         self.assertEqual((claim["decision"], claim["prospective"]), ("GO", False))
         self.assertEqual(fourth.differences(SHIPPED, claim), [])
         self.assertEqual(claim["endings"], [{"trial": name, "ended": True, "quiet": True} for name in SURVIVORS])
+
+    def test_a_control_of_a_later_tree_is_needed_as_much_as_one_of_the_first(self):
+        """The facts of one trial's control say that an effect was not reached; those of all others stand."""
+        judge = judges.Judges(BUILD)
+        self.addCleanup(judge.room.cleanup)
+        for name, repeat, role in (("term-launcher", 1, "child"), ("cgroup-kill", 2, "parent")):
+            with self.subTest(name):
+                facts = Facts.read(SHIPPED)
+                facts.tell(facts.run(name, "control", repeat), role, "tcp", "errno:111")
+                path = judge.write(facts.builder()())
+                replay, verify, record = judge.replay(path), judge.verify(path), judge.record(path)
+                self.assertEqual((replay.code, verify.code, verify.verdict), (3, 3, "verified"), verify.told)
+                for said in (replay, verify, record):
+                    self.assertEqual(claims.failing(said.claim), {"complete.controls"}, said.told)
+                    self.assertEqual(said.claim["decision"], "INCOMPLETE")
+                    (rule,) = [rule for rule in said.claim["rules"] if not rule["holds"]]
+                    self.assertIn(name, rule["detail"])
+                self.assertEqual(judge.fourth(path, replay.claim), [])
 
     def test_each_ending_has_a_cell_of_its_own_in_the_table(self):
         row, = json.loads(run(BUILD / "bin" / "exhibit-replay", SHIPPED, "--table=json").stdout)["rows"]

@@ -40,15 +40,21 @@ def write_plan(folder, name, words, cases):
     return plan
 
 
-def record_default(bench, name, inputs):
-    """The bundle of the default experiment, of a launcher that only executes; `inputs` is retained, if any."""
+def record_default(bench, name, inputs, table=None):
+    """The bundle of the default experiment, of a launcher that only executes; `inputs` is retained, if any.
+
+    With a table, the recording's memory becomes a row.
+    """
     folder, bundle = bench.work / "default", bench.work / f"default-{name}.exhibit"
     folder.mkdir(exist_ok=True)
     candidate = "candidate: {name: env, argv: [/usr/bin/env, \"{command}\"]}\n"
     kept = f"inputs: [{{name: tree, path: {inputs}}}]\n" if inputs else ""
     (folder / "plan.yaml").write_text("version: 1\nname: bench\n" + candidate + kept)
     bundle.unlink(missing_ok=True)
-    measure.run([bench.args.build / "bin" / "exhibit-record", "run", folder / "plan.yaml", "-o", bundle], watch=False)
+    took = measure.run([bench.args.build / "bin" / "exhibit-record", "run", folder / "plan.yaml", "-o", bundle],
+                       watch=table is not None)
+    if table is not None:
+        table.memory(f"record the default experiment, {name}", took)
     return bundle
 
 
@@ -78,8 +84,8 @@ def measure_recording(build, work, rounds, table):
         plain, traced, runs, peak = [], [], [], 0
         for _ in range(rounds):
             plain += [bare(words, environment, name == "flood") for _ in range(cases)]
-            if name != "flood" and shutil.which("strace"):
-                traced += [bare(["/usr/bin/strace", "-f", "-o", "/dev/null", *words], environment, False)
+            if shutil.which("strace"):
+                traced += [bare(["/usr/bin/strace", "-f", "-o", "/dev/null", *words], environment, name == "flood")
                            for _ in range(cases)]
             got, anonymous = recorded(build, folder, name, words, cases)
             runs, peak = runs + got, max(peak, anonymous)
@@ -96,23 +102,38 @@ def measure_recording(build, work, rounds, table):
             table.row(f"record {name}: the run", f"{whole:.1f} ms, {whole - base:+.1f} ms", f"{whole / base:.2f}",
                       f"+{allowed:.1f} ms")
         table.row(f"record {name}: anonymous memory", f"{peak / 2**20:.1f} MiB", "", "64 MiB")
+        if name == "flood":
+            for program in ("verify", "replay"):
+                table.memory(f"{program} flood", measure.run([build / "bin" / f"exhibit-{program}",
+                                                              folder / "case.exhibit"], ok=(3,)))
 
 
 def measure_rows(bench, table):
-    """Ten times as many process events: the whole recording, and its replay, less what a recording of none takes."""
-    times = {}
-    for count in (1000, 10000):
-        folder = bench.work / "rows"
+    """Ten times as many process events: the whole recording, its replay and its check, less what those of none take."""
+    def record(count):
+        folder = bench.work / f"rows-{count}"
         folder.mkdir(exist_ok=True)
-        plan, bundle = write_plan(folder, "storm", [bench.args.build / "bin" / "storm", count], 1), folder / "p"
+        words = ["/bin/true"] if count == 0 else [bench.args.build / "bin" / "storm", count]
+        plan, bundle = write_plan(folder, "storm", words, 1), folder / "p"
         bundle.unlink(missing_ok=True)
-        record = measure.run([bench.args.build / "bin" / "exhibit-record", "run", plan, "-o", bundle], ok=(3,))
-        times[count] = [record.seconds] + [measure.run([bench.args.build / "bin" / program, bundle], ok=(3,)).seconds
-                                           for program in ("exhibit-replay", "exhibit-verify")]
-    for i, name in enumerate(("record", "replay", "verify")):
-        small, large = times[1000][i], times[10000][i]
-        table.row(f"growth: {name}, ten times the processes", f"{small:.3f} s, {large:.3f} s", f"{large / small:.1f}",
-                  "10")
+        return measure.run([bench.args.build / "bin" / "exhibit-record", "run", plan, "-o", bundle], ok=(3,),
+                           watch=False).seconds
+
+    def judge(program, count):
+        bundle = bench.work / f"rows-{count}" / "p"
+        return measure.run([bench.args.build / "bin" / f"exhibit-{program}", bundle], ok=(3,), watch=False).seconds
+
+    counts, things = (0, 1000, 10000), {}
+    for count in counts:  # in each round a bundle is recorded before it is judged
+        things["record", count] = lambda count=count: record(count)
+        for program in ("replay", "verify"):
+            things[program, count] = lambda program=program, count=count: judge(program, count)
+    times = measure.interleaved(bench.args.rounds, things)
+    for program in ("record", "replay", "verify"):
+        none, small, large = (times[program, count] for count in counts)
+        ratio = f"{(large - none) / (small - none):.1f}" if small > none else ""
+        table.row(f"growth: {program}, ten times the processes, less {none:.3f} s for none",
+                  f"{small - none:.3f} s, {large - none:.3f} s", ratio, "10")
 
 
 def measure_events(bench, table):

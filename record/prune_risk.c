@@ -145,7 +145,7 @@ static int needs_mark(struct prune_risks *risks, uint32_t number, const struct n
     for (size_t i = 0, before = risk_count(risks); i < needs_count(needs); i++) {
         struct digest digest = needs_at(needs, i);
 
-        if (bsearch(&digest, risks->all.data, before, sizeof(struct risk), risk_order) == NULL &&
+        if ((before == 0 || bsearch(&digest, risks->all.data, before, sizeof(struct risk), risk_order) == NULL) &&
             risk_add(risks, &digest, false, err) < 0)
             return err->code;
     }

@@ -57,7 +57,7 @@ def places():
         "endless": (shell('trap "" TERM INT HUP; [ -z "$STRICT" ] && exit 0; while :; do sleep 1; done',
                           watchdog_ms=1000), {"exit": 0}),
         "descendant": (shell("(sleep 300 &); echo $$; exit 0"), {"exit": 0}),
-        "last-words": (shell(f'[ "$STRICT" ] && exec {FLOOD} 100 fork; exec {FLOOD} 10000 fork'), {"exit": 0}),
+        "last-words": (shell(f'[ "$STRICT" ] && exec {FLOOD} 100 fork; exec {FLOOD} 10000 fork', watchdog_ms=120000), {"exit": 0}),
         "both": (shell(f"{FLOOD} 1000 & {FLOOD} 1001 >&2; wait"), {"exit": 0}),
         "deaf": (shell("sleep 0.3", stdin={"file": "big"}), {"exit": 0}),
         "eager": ({"command": ["/bin/cat"], "stdin": {"file": "big"}}, {"exit": 0}),

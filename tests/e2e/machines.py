@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest

@@ -117,14 +117,14 @@ def setUpModule():
                                 "words": PLACES["leaderless"].words("--snapshots")}),
         (PLACES["few-processes"], {"before": inside(f"echo $$ >{PIDS}/cgroup.procs" if PIDS else ":")}),
     ], 8)
-    hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"], *(
-        (PLACES[name], little) for name in ("little-room-storm", "little-room-storm-in-trial"))], 1)
-    HELD_UP = held_up(PLACES["storm-of-user"])
+    hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"], (PLACES["little-room-storm"], little)], 1)
+    held_up(PLACES["little-room-storm-in-trial"], **little)
+    HELD_UP = held_up(PLACES["storm-of-user"], for_user(PLACES["storm-of-user"]), AS_USER)
 
 
-def held_up(place):
-    """Makes a user's recording, stopped for a while when a storm rages beside the probe. Returns whether it was."""
-    process = place.start(for_user(place), AS_USER)
+def held_up(place, words=None, before=(), **more):
+    """Makes a recording, stopped for a while when a storm rages beside the probe. Returns whether it was."""
+    process = place.start(words, before, **more)
     held = False
     while process.poll() is None and not held:
         found = " ".join(hostile.processes().values())

@@ -34,6 +34,7 @@ def forks_of_a_storm():
 
 
 FORKS = forks_of_a_storm()
+PROBE = "exhibit-probe run parent"
 STORM = {"storm": ({"command": [subject("storm"), str(FORKS)]}, {"exit": 0, "stdout": {"equals": f"{FORKS}\n"}})}
 
 
@@ -117,18 +118,19 @@ def setUpModule():
                                 "words": PLACES["leaderless"].words("--snapshots")}),
         (PLACES["few-processes"], {"before": inside(f"echo $$ >{PIDS}/cgroup.procs" if PIDS else ":")}),
     ], 8)
-    hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"], (PLACES["little-room-storm"], little)], 1)
-    held_up(PLACES["little-room-storm-in-trial"], **little)
-    HELD_UP = held_up(PLACES["storm-of-user"], for_user(PLACES["storm-of-user"]), AS_USER)
+    hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"]], 1)
+    held_up(PLACES["little-room-storm"], f"storm {FORKS}", **little)
+    held_up(PLACES["little-room-storm-in-trial"], PROBE, **little)
+    HELD_UP = held_up(PLACES["storm-of-user"], PROBE, for_user(PLACES["storm-of-user"]), AS_USER)
 
 
-def held_up(place, words=None, before=(), **more):
-    """Makes a recording, stopped for a while when a storm rages beside the probe. Returns whether it was."""
+def held_up(place, beside, words=None, before=(), **more):
+    """Makes a recording, stopped for a while when a storm rages beside another process. Returns whether it was."""
     process = place.start(words, before, **more)
     held = False
     while process.poll() is None and not held:
         found = " ".join(hostile.processes().values())
-        held = f"storm {FORKS}" in found and "exhibit-probe run parent" in found
+        held = f"storm {FORKS}" in found and beside in found
         time.sleep(0.01)
     process.send_signal(signal.SIGSTOP)
     time.sleep(0.7)
@@ -242,8 +244,8 @@ class Storms(unittest.TestCase):
             if hostile.name_of(facts.start, "process_observer") != "SOURCE_PROCESS_EVENTS":
                 self.skipTest("no process events here")
             if name == "storm":
-                for mode in ("baseline", "strict"):
-                    self.assertGreater(self.case_told_or_whole(facts, mode), 0)
+                lost = [self.case_told_or_whole(facts, mode) for mode in ("baseline", "strict")]
+                self.assertGreater(sum(lost), 0)  # it was held up in the first at least
                 self.assertEqual(set(met(claim, "strict").values()), {True})
             else:
                 self.assertTrue(facts.all("lost", ("bootstrap", "strict")))

@@ -167,11 +167,18 @@ mapfile -t list < <(keys "read=$work/fifo" effects=read rounds=100 interval_ms=1
 "$probe" run grandchild $nonce "${list[@]}" >"$work/out" & # it has a worker nearly all the time
 role=$!
 disown $role # its death is no news
-for _ in {1..100}; do
-    seen=$(for pid in $(ours); do tr '\0' ' ' <"/proc/$pid/cmdline" | cut -d' ' -f2; done 2>/dev/null | sort)
-    [ "$(wc -w <<<"$seen")" = 2 ] && break
+for _ in {1..400}; do # with nothing but the shell's own words: a worker lives for a tenth of a second
+    seen=
+    { read -r worker _ <"/proc/$role/task/$role/children"; } 2>/dev/null
+    for pid in $role ${worker:-}; do
+        words=()
+        { mapfile -d '' -t words <"/proc/$pid/cmdline"; } 2>/dev/null
+        seen+="${words[1]:-} "
+    done
+    [ "$seen" = "run try " ] && break
+    sleep 0.01
 done
-check "a worker is not taken for the role" equal "run try" "$(echo $seen)"
+check "a worker is not taken for the role" equal "run try " "$seen"
 kill -KILL $role
 check "a worker does not outlive its role" await_none 3000
 

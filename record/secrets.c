@@ -161,31 +161,36 @@ int secrets_look(const struct secrets *secrets, const void *from, size_t size_by
     return found(secrets, &find, what, err);
 }
 
-int secrets_look_flow(const struct secrets *secrets, struct needle_flow *flow, const void *from, size_t size_bytes,
-                      const char *what, struct err *err)
+/* Looks at what comes next of a flow. Returns 1 with the find, 0 where there is none, or a negative err_code. */
+static int flow_find(const struct secrets *secrets, struct needle_flow *flow, const void *from, size_t size_bytes,
+                     struct needle_find *out, struct err *err)
 {
-    struct needle_find find;
     bool is_there = false;
 
     if (secrets == NULL)
         return 0;
-    if (needle_flow_look(flow, secrets->needles, from, size_bytes, &is_there, &find, err) < 0)
+    if (needle_flow_look(flow, secrets->needles, from, size_bytes, &is_there, out, err) < 0)
         return err->code;
-    return is_there ? found(secrets, &find, what, err) : 0;
+    return is_there;
+}
+
+int secrets_look_flow(const struct secrets *secrets, struct needle_flow *flow, const void *from, size_t size_bytes,
+                      const char *what, struct err *err)
+{
+    struct needle_find find;
+    int code = flow_find(secrets, flow, from, size_bytes, &find, err);
+
+    return code > 0 ? found(secrets, &find, what, err) : code;
 }
 
 int secrets_look_input(const struct secrets *secrets, struct needle_flow *flow, const void *from, size_t size_bytes,
                        struct err *err)
 {
     struct needle_find find;
-    bool is_there = false;
+    int code = flow_find(secrets, flow, from, size_bytes, &find, err);
 
-    if (secrets == NULL)
-        return 0;
-    if (needle_flow_look(flow, secrets->needles, from, size_bytes, &is_there, &find, err) < 0)
-        return err->code;
-    if (!is_there)
-        return 0;
+    if (code <= 0)
+        return code;
     return err_set(err, ERR_USAGE,
                    "it has the value of the secret %s (the variable %s), %s, and would be kept: take it out, or do not "
                    "retain this input",

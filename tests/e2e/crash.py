@@ -151,6 +151,8 @@ class Worker:
         if bundle.exists():
             told = self.tell("verify", bundle)
             self.want(told.returncode == 3, f"verify of the bundle exits {told.returncode}: {told.stderr}")
+            wrong = fourth.differs_from_recorded(bundle)
+            self.want(not wrong, f"the fourth judge of the bundle: {wrong[:3]}")
             bundle.unlink()
 
     def end(self):

@@ -66,7 +66,7 @@ class Descriptors(unittest.TestCase):
                         self.told(place, "(open files|Too many)")
                         ended += 1
         print(f"{ended} ended, of {files} things opened", file=sys.stderr)
-        self.assertGreater(ended, 1)
+        self.assertGreater(ended, 0)  # the first; most of the others are looks at processes, as many as there is time for
 
     def whole(self, place):
         """The recording went on: then no fact is false."""

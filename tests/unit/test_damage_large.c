@@ -32,12 +32,6 @@ static size_t random_below(size_t limit)
     return (size_t)(random_state >> 11) % limit;
 }
 
-static void must(int code, const struct err *err)
-{
-    if (code < 0)
-        fail_msg("%s", err->text);
-}
-
 /* Puts a piece of noise and some small objects, as blocks of their own. */
 static void put_pieces(struct pack_writer *writer, size_t count, struct digest *out)
 {

@@ -21,8 +21,6 @@
 #define FILES 400
 #define LARGE_EACH 97 /* one file in so many is more than a block */
 
-static char folder[64];
-static int dir_fd = -1;
 static unsigned cores; /* that the process seems to have */
 static bool interrupted, short_reads;
 
@@ -100,16 +98,9 @@ ssize_t __wrap_pread64(int fd, void *to, size_t size_bytes, off_t offset)
 static int set_up(void **state)
 {
     (void)state;
-    dir_fd = folder_make(folder);
+    (void)folder_set_up(state);
     interrupted = short_reads = false;
     cores = 2;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_remove(dir_fd, folder);
     return 0;
 }
 
@@ -186,7 +177,7 @@ static void pack_all(const char *name)
     struct digest receipt;
     struct err err = {0};
 
-    assert_int_equal(pack_writer_new(dir_fd, name, &writer, &err), 0);
+    assert_int_equal(pack_writer_new(test_folder_fd, name, &writer, &err), 0);
     assert_int_equal(intake_new(&(struct intake_request){writer, PACK_INPUT, NULL, file_seen, &seen}, &intake, &err),
                      0);
     give_all(intake, &err);
@@ -199,7 +190,7 @@ static void pack_all(const char *name)
 
 static void check_right(const char *name)
 {
-    AUTO_FD int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    AUTO_FD int fd = openat(test_folder_fd, name, O_RDONLY | O_CLOEXEC);
     struct pack *pack = NULL;
     struct err err = {0};
 
@@ -215,14 +206,14 @@ static void the_bytes_are_the_same_with_one_core_and_with_many(void **state)
     (void)state;
     cores = 1;
     pack_all("one");
-    load(dir_fd, "one", &one);
+    load(test_folder_fd, "one", &one);
     for (cores = 2; cores <= 8; cores *= 2) {
         pack_all("many");
-        load(dir_fd, "many", &many);
+        load(test_folder_fd, "many", &many);
         assert_int_equal(one.size_bytes, many.size_bytes);
         assert_memory_equal(one.data, many.data, one.size_bytes);
         check_right("many");
-        assert_int_equal(unlinkat(dir_fd, "many", 0), 0);
+        assert_int_equal(unlinkat(test_folder_fd, "many", 0), 0);
     }
 }
 
@@ -237,7 +228,7 @@ static void more_than_one_core_works_in_ingest_and_in_check(void **state)
         meeting_begin();
         check_right("p");
         assert_int_equal(meeting_end(), cores > 1);
-        assert_int_equal(unlinkat(dir_fd, "p", 0), 0);
+        assert_int_equal(unlinkat(test_folder_fd, "p", 0), 0);
     }
 }
 
@@ -250,8 +241,8 @@ static void interrupted_and_short_reads_change_nothing(void **state)
     interrupted = short_reads = true;
     pack_all("disturbed");
     interrupted = short_reads = false;
-    load(dir_fd, "plain", &plain);
-    load(dir_fd, "disturbed", &disturbed);
+    load(test_folder_fd, "plain", &plain);
+    load(test_folder_fd, "disturbed", &disturbed);
     assert_int_equal(plain.size_bytes, disturbed.size_bytes);
     assert_memory_equal(plain.data, disturbed.data, plain.size_bytes);
 }
@@ -292,7 +283,7 @@ static void refuse_unreadable(struct pack_writer *writer, unsigned before)
                      0);
     for (unsigned i = 0; i < FILES && code == 0; i++)
         code = intake_give(intake,
-                           i == 201     ? open(folder, O_RDONLY | O_CLOEXEC)
+                           i == 201     ? open(test_folder, O_RDONLY | O_CLOEXEC)
                            : i % 7 == 3 ? -1
                                         : file_make(i),
                            100, &err);
@@ -313,7 +304,7 @@ static void a_file_that_cannot_be_read_ends_the_intake_in_its_turn(void **state)
 
     (void)state;
     refuse_unreadable(NULL, before);
-    assert_int_equal(pack_writer_new(dir_fd, "p", &writer, &err), 0);
+    assert_int_equal(pack_writer_new(test_folder_fd, "p", &writer, &err), 0);
     refuse_unreadable(writer, descriptors());
     pack_writer_abandon(writer);
     assert_int_equal(descriptors(), before);
@@ -326,7 +317,7 @@ static void the_first_fault_in_the_file_is_told(void **state)
 
     (void)state;
     pack_all("p");
-    load(dir_fd, "p", &file);
+    load(test_folder_fd, "p", &file);
     file.data[file.size_bytes / 4] ^= 1;
     file.data[file.size_bytes / 2] ^= 1;
     for (cores = 1; cores <= 8; cores *= 2) {
@@ -347,12 +338,13 @@ static void the_first_fault_in_the_file_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_bytes_are_the_same_with_one_core_and_with_many, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(more_than_one_core_works_in_ingest_and_in_check, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(interrupted_and_short_reads_change_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(digests_alone_are_told_in_the_order_given, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_ends_the_intake_in_its_turn, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_first_fault_in_the_file_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_bytes_are_the_same_with_one_core_and_with_many, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(more_than_one_core_works_in_ingest_and_in_check, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(interrupted_and_short_reads_change_nothing, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(digests_alone_are_told_in_the_order_given, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_ends_the_intake_in_its_turn, set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(the_first_fault_in_the_file_is_told, set_up, folder_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,29 +17,6 @@ static const char plan_text[] = "version: 1\nname: needs\n"
                                 "inputs: [{name: kept, path: /kept}, {name: passed, path: /passed, retain: false}]\n"
                                 "cases: [{name: one, command: [/bin/true]}]\n";
 
-static char folder[64];
-static int dir_fd = -1;
-
-static int set_up(void **state)
-{
-    (void)state;
-    dir_fd = folder_make(folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_remove(dir_fd, folder);
-    return 0;
-}
-
-static void must(int code, const struct err *err)
-{
-    if (code != 0)
-        fail_msg("%s", err->text);
-}
-
 /* A freeze in the log: what is in it are files of these contents. */
 struct scene_freeze {
     Exhibit__FreezeMoment moment;
@@ -177,7 +154,7 @@ static int scene_needs(const struct scene *scene, struct needs *out, struct err 
     struct pack *pack = NULL;
     int code;
 
-    must(pack_writer_new(dir_fd, "p", &writer, err), err);
+    must(pack_writer_new(test_folder_fd, "p", &writer, err), err);
     log = stream_writer_new(writer);
     put_start(writer, log, scene, &seq);
     for (size_t i = 0; i < scene->freeze_count; i++)
@@ -199,11 +176,11 @@ static int scene_needs(const struct scene *scene, struct needs *out, struct err 
     digest = put_message(writer, &receipt.base);
     must(pack_writer_finish(writer, &digest, scene->claim ? &digest : NULL, err), err);
     stream_writer_free(log);
-    fd = openat(dir_fd, "p", O_RDONLY | O_CLOEXEC);
+    fd = openat(test_folder_fd, "p", O_RDONLY | O_CLOEXEC);
     must(pack_open(fd, &pack, err), err);
     code = needs_read(pack, out, err);
     pack_close(pack);
-    assert_int_equal(unlinkat(dir_fd, "p", 0), 0);
+    assert_int_equal(unlinkat(test_folder_fd, "p", 0), 0);
     return code;
 }
 
@@ -342,15 +319,16 @@ static void what_cannot_be_read_is_told_with_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_files_of_retained_inputs_are_needed_each_once_and_nothing_else, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_receipt_without_files_needs_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(of_loose_objects_those_that_are_inputs_are_needed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_salvaged_promises_nothing_and_may_have_lost_plan_and_lists, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_whole_recording_and_an_interrupted_one_promise_what_they_need, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_told_with_its_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_files_of_retained_inputs_are_needed_each_once_and_nothing_else,
+                                        folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_receipt_without_files_needs_nothing, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(of_loose_objects_those_that_are_inputs_are_needed, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(what_was_salvaged_promises_nothing_and_may_have_lost_plan_and_lists,
+                                        folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_whole_recording_and_an_interrupted_one_promise_what_they_need, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_read_is_told_with_its_place, folder_set_up, folder_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

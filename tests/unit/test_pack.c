@@ -13,30 +13,13 @@
 
 #include <cmocka.h>
 
-static char folder[64];
-static int dir_fd = -1;
-
-static int set_up(void **state)
-{
-    (void)state;
-    dir_fd = folder_make(folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_remove(dir_fd, folder);
-    return 0;
-}
-
 /* Starts a pack called "p". */
 static struct pack_writer *begin(void)
 {
     struct pack_writer *writer = NULL;
     struct err err = {0};
 
-    if (pack_writer_new(dir_fd, "p", &writer, &err) < 0)
+    if (pack_writer_new(test_folder_fd, "p", &writer, &err) < 0)
         fail_msg("%s", err.text);
     return writer;
 }
@@ -62,7 +45,7 @@ static struct pack *finish(struct pack_writer *writer, const struct digest *rece
 
     if (pack_writer_finish(writer, receipt, claim, &err) < 0)
         fail_msg("%s", err.text);
-    *out_fd = openat(dir_fd, "p", O_RDONLY | O_CLOEXEC);
+    *out_fd = openat(test_folder_fd, "p", O_RDONLY | O_CLOEXEC);
     if (pack_open(*out_fd, &pack, &err) < 0 || pack_check(pack, &err) < 0)
         fail_msg("%s", err.text);
     return pack;
@@ -152,7 +135,7 @@ static void equal_content_is_stored_once_in_each_part(void **state)
     assert_int_equal(object.size_bytes, sizeof data);
     assert_int_equal(object.part, PACK_INPUT);
     pack_close(pack);
-    load(dir_fd, "p", &file);
+    load(test_folder_fd, "p", &file);
     assert_true(file.size_bytes > 2 * sizeof data && file.size_bytes < 2 * sizeof data + 2000);
 }
 
@@ -229,9 +212,9 @@ static void zstd_itself_tests_and_decodes_a_finished_pack(void **state)
     digest = put(writer, PACK_OBSERVATION, data, LIMIT_BLOCK_BYTES + 1000);
     put(writer, PACK_INPUT, "input", 5);
     pack_close(finish(writer, &digest, NULL, &fd));
-    (void)snprintf(command, sizeof command, "cd %s && zstd -tq p && zstd -dc p > out", folder);
+    (void)snprintf(command, sizeof command, "cd %s && zstd -tq p && zstd -dc p > out", test_folder);
     assert_int_equal(system(command), 0);
-    load(dir_fd, "out", &decoded);
+    load(test_folder_fd, "out", &decoded);
     assert_int_equal(decoded.size_bytes, LIMIT_BLOCK_BYTES + 1000 + 5);
     assert_memory_equal(decoded.data, data, LIMIT_BLOCK_BYTES + 1000);
     assert_memory_equal(decoded.data + LIMIT_BLOCK_BYTES + 1000, "input", 5);
@@ -252,7 +235,7 @@ static void receipt_and_claim_are_told(void **state)
     assert_true(digest_equal(&seen, &claim));
     pack_close(pack);
     (void)close(take_fd(&fd));
-    assert_int_equal(unlinkat(dir_fd, "p", 0), 0);
+    assert_int_equal(unlinkat(test_folder_fd, "p", 0), 0);
 
     writer = begin();
     receipt = put(writer, PACK_OBSERVATION, "receipt", 7);
@@ -293,7 +276,7 @@ static void observations_alone_open_without_the_inputs(void **state)
 
     (void)state;
     pack_close(pack);
-    load(dir_fd, "p", &file);
+    load(test_folder_fd, "p", &file);
     file.data[forge_object_at(&file, 2, 0)] ^= 1; /* the inputs' index is not even looked at */
     broken = memory_file(file.data, file.size_bytes);
     assert_int_equal(pack_open(broken, &pack, &err), ERR_FORMAT);
@@ -334,16 +317,19 @@ static void reading_in_pieces_ends_where_the_taker_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(objects_of_every_size_come_out_as_they_went_in, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(blocks_of_every_content_size_field_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(equal_content_is_stored_once_in_each_part, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_small_objects_are_found_in_ascending_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_descriptor_is_read_from_its_start_and_stored_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(zstd_itself_tests_and_decodes_a_finished_pack, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(receipt_and_claim_are_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_there_or_too_large_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(observations_alone_open_without_the_inputs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(reading_in_pieces_ends_where_the_taker_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(objects_of_every_size_come_out_as_they_went_in, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(blocks_of_every_content_size_field_are_read, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(equal_content_is_stored_once_in_each_part, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(many_small_objects_are_found_in_ascending_order, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_descriptor_is_read_from_its_start_and_stored_once, folder_set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(zstd_itself_tests_and_decodes_a_finished_pack, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(receipt_and_claim_are_told, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_there_or_too_large_is_refused, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(observations_alone_open_without_the_inputs, folder_set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(reading_in_pieces_ends_where_the_taker_says, folder_set_up, folder_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,29 @@ unsigned folder_count(int dir_fd)
     return folder_walk(dir_fd, false);
 }
 
+char test_folder[64];
+int test_folder_fd = -1;
+
+int folder_set_up(void **state)
+{
+    (void)state;
+    test_folder_fd = folder_make(test_folder);
+    return 0;
+}
+
+int folder_tear_down(void **state)
+{
+    (void)state;
+    folder_remove(test_folder_fd, test_folder);
+    return 0;
+}
+
+void must(int code, const struct err *err)
+{
+    if (code != 0)
+        fail_msg("%s", err->text);
+}
+
 void noise(uint8_t *to, size_t size_bytes, uint32_t seed)
 {
     uint64_t state = 0x9E3779B97F4A7C15u * (seed + 1);

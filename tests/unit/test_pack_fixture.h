@@ -12,6 +12,12 @@
 
 /* ---- a folder ---- */
 
+/* The folder that a test has between these two, which are cmocka's set-up and tear-down, and its descriptor. */
+extern char test_folder[64];
+extern int test_folder_fd;
+int folder_set_up(void **state);
+int folder_tear_down(void **state);
+
 /* Makes an empty folder and gives a descriptor of it; `out_path` (64 bytes) gets its path. */
 int folder_make(char *out_path);
 
@@ -22,6 +28,9 @@ void folder_remove(int dir_fd, const char *path);
 unsigned folder_count(int dir_fd);
 
 /* ---- packs ---- */
+
+/* Fails the test, with the error's text, where the code is not 0. */
+void must(int code, const struct err *err);
 
 /* Fills bytes that do not compress, the same ones for the same seed. */
 void noise(uint8_t *to, size_t size_bytes, uint32_t seed);

@@ -1,4 +1,4 @@
-/* What a writer does to its folder, and with files that change while they are read. */
+/* What a writer does to its test_folder, and with files that change while they are read. */
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "test_pack_fixture.h"
@@ -18,8 +18,6 @@
 
 #define LARGE_BYTES (LIMIT_BLOCK_BYTES + 1000)
 
-static char folder[64];
-static int dir_fd = -1;
 static int rename_errno; /* 0: the real call */
 
 /* The file that becomes another when it is read from its start for the time `changes_at`: while it is stored. */
@@ -59,14 +57,7 @@ static int set_up(void **state)
 {
     (void)state;
     rename_errno = 0;
-    dir_fd = folder_make(folder);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_remove(dir_fd, folder);
+    (void)folder_set_up(state);
     return 0;
 }
 
@@ -76,7 +67,7 @@ static struct pack_writer *begin(struct digest *out_receipt)
     struct pack_writer *writer = NULL;
     struct err err = {0};
 
-    if (pack_writer_new(dir_fd, "p", &writer, &err) < 0 ||
+    if (pack_writer_new(test_folder_fd, "p", &writer, &err) < 0 ||
         pack_put(writer, PACK_OBSERVATION, "receipt", 7, out_receipt, &err) < 0)
         fail_msg("%s", err.text);
     return writer;
@@ -90,13 +81,13 @@ static void a_name_that_is_taken_or_no_name_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(pack_writer_new(dir_fd, bad[i], &writer, &err), ERR_USAGE);
+        assert_int_equal(pack_writer_new(test_folder_fd, bad[i], &writer, &err), ERR_USAGE);
         assert_non_null(strstr(err.text, "is not a file's name"));
     }
-    assert_int_equal(symlinkat("nowhere", dir_fd, "p"), 0);
-    assert_int_equal(pack_writer_new(dir_fd, "p", &writer, &err), ERR_USAGE);
+    assert_int_equal(symlinkat("nowhere", test_folder_fd, "p"), 0);
+    assert_int_equal(pack_writer_new(test_folder_fd, "p", &writer, &err), ERR_USAGE);
     assert_string_equal(err.text, "p exists");
-    assert_int_equal(folder_count(dir_fd), 1);
+    assert_int_equal(folder_count(test_folder_fd), 1);
 }
 
 static void finish_refuses_a_name_that_was_taken_meanwhile(void **state)
@@ -107,12 +98,12 @@ static void finish_refuses_a_name_that_was_taken_meanwhile(void **state)
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(file_create(dir_fd, "p", 0600, "other", 5, &err), 0);
+    assert_int_equal(file_create(test_folder_fd, "p", 0600, "other", 5, &err), 0);
     assert_int_equal(pack_writer_finish(writer, &receipt, NULL, &err), ERR_USAGE);
     assert_string_equal(err.text, "p exists by now");
-    load(dir_fd, "p", &other);
+    load(test_folder_fd, "p", &other);
     assert_string_equal((const char *)other.data, "other");
-    assert_int_equal(folder_count(dir_fd), 1);
+    assert_int_equal(folder_count(test_folder_fd), 1);
 }
 
 static void abandon_leaves_no_file(void **state)
@@ -123,10 +114,10 @@ static void abandon_leaves_no_file(void **state)
 
     (void)state;
     assert_int_equal(pack_writer_flush(writer, &err), 0);
-    assert_int_equal(folder_count(dir_fd), 1);
+    assert_int_equal(folder_count(test_folder_fd), 1);
     pack_writer_abandon(writer);
     pack_writer_abandon(NULL);
-    assert_int_equal(folder_count(dir_fd), 0);
+    assert_int_equal(folder_count(test_folder_fd), 0);
 }
 
 static void where_renames_always_replace_a_link_gives_the_name(void **state)
@@ -138,17 +129,17 @@ static void where_renames_always_replace_a_link_gives_the_name(void **state)
     (void)state;
     rename_errno = EINVAL;
     assert_int_equal(pack_writer_finish(begin(&receipt), &receipt, NULL, &err), 0);
-    assert_int_equal(folder_count(dir_fd), 1);
-    load(dir_fd, "p", &file);
+    assert_int_equal(folder_count(test_folder_fd), 1);
+    load(test_folder_fd, "p", &file);
     assert_int_equal(judge(file.data, file.size_bytes, &err), 0);
-    assert_int_equal(unlinkat(dir_fd, "p", 0), 0);
+    assert_int_equal(unlinkat(test_folder_fd, "p", 0), 0);
 
     struct pack_writer *writer = begin(&receipt);
 
-    assert_int_equal(file_create(dir_fd, "p", 0600, "other", 5, &err), 0);
+    assert_int_equal(file_create(test_folder_fd, "p", 0600, "other", 5, &err), 0);
     assert_int_equal(pack_writer_finish(writer, &receipt, NULL, &err), ERR_USAGE);
     assert_string_equal(err.text, "p exists by now");
-    assert_int_equal(folder_count(dir_fd), 1);
+    assert_int_equal(folder_count(test_folder_fd), 1);
 }
 
 static void a_failed_rename_leaves_no_file(void **state)
@@ -161,7 +152,7 @@ static void a_failed_rename_leaves_no_file(void **state)
     assert_int_equal(pack_writer_finish(begin(&receipt), &receipt, NULL, &err), ERR_SYSTEM);
     assert_int_equal(err.sys_errno, EIO);
     assert_non_null(strstr(err.text, "rename .p.partial-"));
-    assert_int_equal(folder_count(dir_fd), 0);
+    assert_int_equal(folder_count(test_folder_fd), 0);
 }
 
 static void a_full_disk_leaves_no_file(void **state)
@@ -184,7 +175,7 @@ static void a_full_disk_leaves_no_file(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(code, ERR_SYSTEM);
     assert_int_equal(err.sys_errno, EFBIG);
-    assert_int_equal(folder_count(dir_fd), 0);
+    assert_int_equal(folder_count(test_folder_fd), 0);
 }
 
 static void an_object_over_the_limit_is_refused(void **state)
@@ -210,11 +201,12 @@ static void what_was_flushed_is_in_a_file_that_counts_as_partial(void **state)
 
     (void)state;
     assert_int_equal(pack_writer_flush(writer, &err), 0);
-    (void)snprintf(command, sizeof command, "cd %s && zstd -dqc .p.partial-* > out && cp .p.partial-* copy", folder);
+    (void)snprintf(command, sizeof command, "cd %s && zstd -dqc .p.partial-* > out && cp .p.partial-* copy",
+                   test_folder);
     assert_int_equal(system(command), 0);
-    load(dir_fd, "out", &file);
+    load(test_folder_fd, "out", &file);
     assert_string_equal((const char *)file.data, "receipt");
-    load(dir_fd, "copy", &file);
+    load(test_folder_fd, "copy", &file);
     refuse(&file, ERR_FORMAT, "partial or cut short: no footer at its end");
     pack_writer_abandon(writer);
 }
@@ -254,7 +246,7 @@ static void change_once(const uint8_t *data, size_t size_bytes, const uint8_t *k
     assert_int_equal(pack_put(writer, PACK_INPUT, "after", 5, &digest, &err), 0);
     assert_int_equal(pack_writer_finish(writer, &receipt, NULL, &err), 0);
 
-    fd = openat(dir_fd, "p", O_RDONLY | O_CLOEXEC);
+    fd = openat(test_folder_fd, "p", O_RDONLY | O_CLOEXEC);
     if (pack_open(fd, &pack, &err) < 0 || pack_check(pack, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(pack_object_count(pack, PACK_INPUT), object_count + (twin ? 1 : 0));
@@ -266,7 +258,7 @@ static void change_while_storing(const uint8_t *data, size_t size_bytes, const u
                                  uint32_t object_count)
 {
     change_once(data, size_bytes, known, known_bytes, object_count, true);
-    assert_int_equal(unlinkat(dir_fd, "p", 0), 0);
+    assert_int_equal(unlinkat(test_folder_fd, "p", 0), 0);
     change_once(data, size_bytes, known, known_bytes, object_count, false);
 }
 
@@ -289,7 +281,7 @@ static void a_file_may_end_where_a_block_ends(void **state)
     assert_true(digest_equal(&digest, &right));
     assert_int_equal(seen_bytes, sizeof data);
     assert_int_equal(pack_writer_finish(writer, &receipt, NULL, &err), 0);
-    fd = openat(dir_fd, "p", O_RDONLY | O_CLOEXEC);
+    fd = openat(test_folder_fd, "p", O_RDONLY | O_CLOEXEC);
     if (pack_open(fd, &pack, &err) < 0 || pack_check(pack, &err) < 0)
         fail_msg("%s", err.text);
     pack_close(pack);
@@ -312,7 +304,7 @@ static void a_file_that_becomes_known_content_is_not_stored_again(void **state)
     (void)state;
     noise(data, sizeof data, 9);
     change_while_storing(data, sizeof data, data, sizeof data, 2);
-    load(dir_fd, "p", &file);
+    load(test_folder_fd, "p", &file);
     assert_true(file.size_bytes < sizeof data + 2000);
 }
 
@@ -325,18 +317,19 @@ static void a_file_that_becomes_empty_is_the_empty_object(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_name_that_is_taken_or_no_name_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(finish_refuses_a_name_that_was_taken_meanwhile, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(abandon_leaves_no_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(where_renames_always_replace_a_link_gives_the_name, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_failed_rename_leaves_no_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_disk_leaves_no_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_object_over_the_limit_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_flushed_is_in_a_file_that_counts_as_partial, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_may_end_where_a_block_ends, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_changes_is_stored_as_it_was_seen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_becomes_known_content_is_not_stored_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_becomes_empty_is_the_empty_object, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_name_that_is_taken_or_no_name_is_refused, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(finish_refuses_a_name_that_was_taken_meanwhile, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(abandon_leaves_no_file, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(where_renames_always_replace_a_link_gives_the_name, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_failed_rename_leaves_no_file, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_full_disk_leaves_no_file, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(an_object_over_the_limit_is_refused, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(what_was_flushed_is_in_a_file_that_counts_as_partial, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_file_may_end_where_a_block_ends, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_changes_is_stored_as_it_was_seen, set_up, folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_becomes_known_content_is_not_stored_again, set_up,
+                                        folder_tear_down),
+        cmocka_unit_test_setup_teardown(a_file_that_becomes_empty_is_the_empty_object, set_up, folder_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

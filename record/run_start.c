@@ -53,8 +53,7 @@ static int secrets_tell(const struct session *session, const struct run_request 
 
         if (variable == NULL || variable->secret == NULL)
             continue;
-        if (secrets_hmac(session->secrets, variable->secret, &out->hmacs[out->count], err) < 0)
-            return err->code;
+        out->hmacs[out->count] = secrets_hmac(session->secrets, variable->secret);
         environment[i].len = name_bytes + 1;
         exhibit__secret_variable__init(told);
         told->name = (ProtobufCBinaryData){name_bytes, (uint8_t *)item};

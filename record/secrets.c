@@ -3,8 +3,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <assert.h>
+#include <nettle/hmac.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,15 +106,18 @@ const char *secrets_value(const struct secrets *secrets, const char *name)
     return secret == NULL ? NULL : secret->value;
 }
 
-int secrets_hmac(const struct secrets *secrets, const char *name, struct digest *out, struct err *err)
+struct digest secrets_hmac(const struct secrets *secrets, const char *name)
 {
     const struct secret *secret = find(secrets, name);
-    unsigned size_bytes = 0;
+    struct hmac_sha256_ctx hmac;
+    struct digest digest;
 
-    if (secret == NULL || HMAC(EVP_sha256(), secrets->key, KEY_BYTES, (const unsigned char *)secret->value,
-                               secret->value_bytes, out->bytes, &size_bytes) == NULL)
-        return err_set(err, ERR_SYSTEM, "libcrypto gives no HMAC");
-    return 0;
+    assert(secret != NULL);
+    hmac_sha256_set_key(&hmac, KEY_BYTES, secrets->key);
+    hmac_sha256_update(&hmac, secret->value_bytes, (const uint8_t *)secret->value);
+    hmac_sha256_digest(&hmac, DIGEST_BYTES, digest.bytes);
+    explicit_bzero(&hmac, sizeof hmac);
+    return digest;
 }
 
 const struct plan_variable *secrets_variable(const struct plan *plan, const struct plan_variable *more,

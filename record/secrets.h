@@ -23,8 +23,8 @@ int secrets_new(const struct plan *plan, struct secrets **out, struct err *err);
 /* The value of the caller's variable, which the plan names. Borrowed. NULL: there are no secrets here. */
 const char *secrets_value(const struct secrets *secrets, const char *name);
 
-/* HMAC-SHA-256 of that value under the recording's key. ERR_SYSTEM. */
-int secrets_hmac(const struct secrets *secrets, const char *name, struct digest *out, struct err *err);
+/* HMAC-SHA-256 (RFC 2104) of that value under the recording's key. `name` is one that the plan names. */
+struct digest secrets_hmac(const struct secrets *secrets, const char *name);
 
 /*
  * The plan's variable of that name among `more`, which go before, and the plan's own. NULL: neither has it. Borrowed.

@@ -219,9 +219,9 @@ int unlinkat(int folder, const char *name, int flags)
 static int open_any(int folder, const char *name, int flags, unsigned mode)
 {
     bool temporary = (flags & O_TMPFILE) == O_TMPFILE, pack = flags & O_CREAT && strstr(name, ".partial") != NULL;
-    bool store = ends_in(name, ".pack") || strcmp(name, "lock") == 0 || strcmp(name, "exhibit-store") == 0;
-    const char *kind = fault(temporary || pack || store ? "descriptor" : NULL,
-                             temporary ? "open-spool" : (pack ? "open-pack" : "open-store"));
+    bool kept = ends_in(name, ".pack"), store = strcmp(name, "lock") == 0 || strcmp(name, "exhibit-store") == 0;
+    const char *what = temporary ? "open-spool" : (pack ? "open-pack" : (kept ? "open-kept" : "open-store"));
+    const char *kind = fault(temporary || pack || kept || store ? "descriptor" : NULL, what);
 
     return refused(kind) < 0 ? -1 : (int)raw(SYS_openat, (long)folder, name, (long)flags, (long)mode);
 }
@@ -250,6 +250,20 @@ int openat64(int folder, const char *name, int flags, ...)
 
     MODE_TAKE(mode, flags);
     return open_any(folder, name, flags, mode);
+}
+
+/* What the two are called where the compiler can tell that there is no mode, and the C library checks it. */
+int __open64_2(const char *name, int flags);
+int __openat64_2(int folder, const char *name, int flags);
+
+int __open64_2(const char *name, int flags)
+{
+    return open_any(AT_FDCWD, name, flags, 0);
+}
+
+int __openat64_2(int folder, const char *name, int flags)
+{
+    return open_any(folder, name, flags, 0);
 }
 
 int pipe2(int pipes[2], int flags)

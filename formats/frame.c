@@ -75,13 +75,15 @@ int frame_head_take(const uint8_t *from, enum frame_magic magic, const char *wha
     return 0;
 }
 
-uint8_t *frame_room_new(void)
+uint8_t *frame_room_new(size_t size_bytes)
 {
     void *room;
 
-    if (posix_memalign(&room, LARGE_PAGE_BYTES, FRAME_BLOCK_MAX_BYTES) != 0)
+    if (size_bytes < LARGE_PAGE_BYTES)
+        return malloc(size_bytes);
+    if (posix_memalign(&room, LARGE_PAGE_BYTES, size_bytes) != 0)
         return NULL;
-    (void)madvise(room, FRAME_BLOCK_MAX_BYTES, MADV_HUGEPAGE); /* a wish */
+    (void)madvise(room, size_bytes, MADV_HUGEPAGE); /* a wish */
     return room;
 }
 

@@ -47,8 +47,8 @@ uint8_t *frame_head_put(uint8_t *to, enum frame_magic magic, uint32_t payload_by
 int frame_head_take(const uint8_t *from, enum frame_magic magic, const char *what, uint64_t at, uint32_t *out_bytes,
                     struct err *err);
 
-/* Room for FRAME_BLOCK_MAX_BYTES, in large pages where the kernel gives them; free with free(). NULL: out of memory. */
-uint8_t *frame_room_new(void);
+/* Room for a block; if it is large in large pages, where the kernel gives them. Free with free(). NULL: out of memory. */
+uint8_t *frame_room_new(size_t size_bytes);
 
 /* A compressor set up for blocks; free with ZSTD_freeCCtx. NULL: out of memory. */
 ZSTD_CCtx *frame_compressor_new(void);

@@ -8,11 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#define THREADS_FROM_BYTES (1u << 20) /* of content: less is decoded and digested in the time that threads need to start */
+
 /* What a worker keeps for itself. */
 struct check_tools {
     ZSTD_DCtx *decoder;
-    uint8_t *frame;   /* FRAME_BLOCK_MAX_BYTES */
-    uint8_t *content; /* FRAME_BLOCK_MAX_BYTES */
+    uint8_t *frame;   /* room for the largest block of the pack */
+    uint8_t *content; /* as much */
 };
 
 /* The object that runs over the end of a part's last block so far. */
@@ -23,6 +25,7 @@ struct check_run {
 
 struct block_checks {
     const struct pack *pack; /* borrowed */
+    size_t room_bytes;       /* that hold each of its blocks */
     struct crew *crew;
     pthread_mutex_t lock; /* for next_block */
     pthread_cond_t turned;
@@ -34,12 +37,16 @@ int block_checks_new(const struct pack *pack, struct block_checks **out, struct 
 {
     struct block_checks *checks = calloc(1, sizeof *checks);
     bool whole = checks != NULL;
+    uint64_t content_bytes = 0;
 
+    for (size_t i = 0; i < PACK_PART_COUNT; i++)
+        content_bytes += pack->index[i].starts[pack->index[i].block_count];
     if (whole) {
         checks->pack = pack;
+        checks->room_bytes = pack_room_bytes(pack);
         (void)pthread_mutex_init(&checks->lock, NULL);
         (void)pthread_cond_init(&checks->turned, NULL);
-        checks->crew = crew_new(PACK_CHECK_WORKERS);
+        checks->crew = crew_new(content_bytes < THREADS_FROM_BYTES ? 1 : PACK_CHECK_WORKERS);
         whole = checks->crew != NULL;
     }
     for (size_t i = 0; whole && i < PACK_PART_COUNT; i++) {
@@ -165,9 +172,9 @@ static int decode(struct block_check *check, struct check_tools *tools)
     if (tools->decoder == NULL)
         tools->decoder = ZSTD_createDCtx();
     if (tools->frame == NULL)
-        tools->frame = frame_room_new();
+        tools->frame = frame_room_new(check->checks->room_bytes);
     if (tools->content == NULL)
-        tools->content = frame_room_new();
+        tools->content = frame_room_new(check->checks->room_bytes);
     if (tools->decoder == NULL || tools->frame == NULL || tools->content == NULL)
         return err_set(&check->err, ERR_SYSTEM, "no memory for a block");
     if (pack_block_decode(pack, &block, tools->decoder, tools->frame, tools->content, &check->err) == 0)

@@ -37,7 +37,7 @@ struct copying {
 static int frame_make(struct copying *copying, struct err *err)
 {
     if (copying->frame == NULL)
-        copying->frame = frame_room_new();
+        copying->frame = frame_room_new(FRAME_BLOCK_MAX_BYTES);
     return copying->frame == NULL ? err_set_errno(err, "memory for a block") : 0;
 }
 

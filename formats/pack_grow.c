@@ -72,7 +72,7 @@ static void compress(struct crew_job *job, unsigned worker)
     if (tools->compressor == NULL)
         tools->compressor = frame_compressor_new();
     if (tools->spare == NULL)
-        tools->spare = frame_room_new();
+        tools->spare = frame_room_new(FRAME_BLOCK_MAX_BYTES);
     if (tools->compressor == NULL || tools->spare == NULL) {
         block->code = err_set(&block->err, ERR_SYSTEM, "no memory for a compressor");
         return;
@@ -253,7 +253,7 @@ int pack_grow_room(struct pack_grow *grow, enum pack_part part, uint8_t **out, s
     if (open->content_bytes == LIMIT_BLOCK_BYTES && pack_grow_close(grow, part, err) < 0)
         return err->code;
     if (open->content == NULL)
-        open->content = frame_room_new();
+        open->content = frame_room_new(FRAME_BLOCK_MAX_BYTES);
     if (open->content == NULL)
         return err_set_errno(err, "memory for a block");
     *out = open->content + open->content_bytes;

@@ -102,6 +102,10 @@ static int check_blocks(struct pack_index *index, uint64_t at, uint64_t blocks_e
                                "FORMAT 4.6: block %" PRIu32 " at %" PRIu64 " is outside its room or out of order", i,
                                block.frame.at);
         free_from = block.frame.at + block.frame.size_bytes;
+        if (index->room_bytes < block.content_bytes)
+            index->room_bytes = block.content_bytes;
+        if (index->room_bytes < block.frame.size_bytes)
+            index->room_bytes = (uint32_t)block.frame.size_bytes;
         index->starts[i + 1] = index->starts[i] + block.content_bytes;
     }
     return 0;

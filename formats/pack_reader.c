@@ -265,6 +265,13 @@ int pack_block_fault(const struct pack *pack, enum pack_part part, uint32_t numb
     return err_wrap(err, "%s block %" PRIu32 ", first object %s", part_names[pack_slot(part)], number, digits);
 }
 
+size_t pack_room_bytes(const struct pack *pack)
+{
+    size_t of_first = pack->index[0].room_bytes, of_second = pack->index[1].room_bytes;
+
+    return of_first > of_second ? of_first : of_second;
+}
+
 int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, const uint8_t **out, struct err *err)
 {
     struct pack_cache *cache = &pack->cache[pack_slot(part)];
@@ -275,9 +282,9 @@ int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, con
         int code;
 
         if (cache->content == NULL)
-            cache->content = malloc(LIMIT_BLOCK_BYTES);
+            cache->content = frame_room_new(pack_room_bytes(pack));
         if (pack->frame == NULL)
-            pack->frame = malloc(FRAME_BLOCK_MAX_BYTES);
+            pack->frame = frame_room_new(pack_room_bytes(pack));
         if (cache->content == NULL || pack->frame == NULL)
             return err_set_errno(err, "memory for a block");
         cache->filled = false;

@@ -10,7 +10,7 @@
 
 /* The block of a part that was decoded last. */
 struct pack_cache {
-    uint8_t *content; /* LIMIT_BLOCK_BYTES; NULL before the first */
+    uint8_t *content; /* pack_room_bytes(); NULL before the first */
     uint32_t block;   /* meaningful where `filled` */
     bool filled;
 };
@@ -25,7 +25,7 @@ struct pack {
     uint64_t read_max_bytes;
     uint64_t blocks_read[PACK_PART_COUNT];
     ZSTD_DCtx *decoder;
-    uint8_t *frame; /* FRAME_BLOCK_MAX_BYTES; NULL before the first block */
+    uint8_t *frame; /* pack_room_bytes(); NULL before the first block */
 };
 
 /*
@@ -40,6 +40,9 @@ int pack_ends_read(int fd, struct layout_footer *out, uint64_t *out_at, struct e
  */
 int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, const uint8_t **out, struct err *err);
 
+/* Room that holds each block of the pack, compressed or not. */
+size_t pack_room_bytes(const struct pack *pack);
+
 /* FORMAT 5.2, as it is told. */
 #define PACK_MOVED_TEXT "FORMAT 5.2: the indexes that the footer names do not end where it begins"
 
@@ -51,14 +54,12 @@ int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, con
 int pack_moved_fault(struct pack *pack, uint64_t place, uint64_t at, struct err *err);
 
 /*
- * Reads a block's frame from the file to `frame`, which has room for FRAME_BLOCK_MAX_BYTES, and checks its digest; it
- * is not decoded. Errors as pack_block_load.
+ * Reads a block's frame from the file to `frame`, which has room for it, and checks its digest; it is not decoded. Errors as pack_block_load.
  */
 int pack_block_read(int fd, const struct layout_block *block, uint8_t *frame, struct err *err);
 
 /*
- * Reads, checks and decodes a block with the caller's own means: `frame` has room for FRAME_BLOCK_MAX_BYTES, `content`
- * for LIMIT_BLOCK_BYTES. May be called by several threads at once. Errors as pack_block_load.
+ * Reads, checks and decodes a block with the caller's own means: `frame` and `content` have room for it. May be called by several threads at once. Errors as pack_block_load.
  */
 int pack_block_decode(const struct pack *pack, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame,
                       uint8_t *content, struct err *err);

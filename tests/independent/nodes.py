@@ -26,25 +26,28 @@ def compose(raw):
     if len(raw) > LIMIT_YAML or raw.startswith(b"\xef\xbb\xbf") or b"\0" in raw:
         raise BadOracle("more than 1 MiB, or a byte order mark, or a NUL")
     try:
-        _bounded(raw.decode())
-        return yaml.compose(raw.decode(), yaml.SafeLoader)
+        return yaml.compose(raw.decode(), _Bounded)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadOracle(" ".join(str(error).split())) from None
 
 
-def _bounded(source):
+class _Bounded(yaml.SafeLoader):
     """PLAN 1.1: no alias, anchor, tag or directive; bounded depth and number of values."""
+
     depth = values = 0
-    for event in yaml.parse(source, yaml.SafeLoader):
+
+    def get_event(self):
+        event = super().get_event()
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) or getattr(event, "tag", None):
             raise bad(event, "an alias, anchor or tag")
         if isinstance(event, yaml.DocumentStartEvent) and (event.version or event.tags):
             raise bad(event, "a directive")
-        values += isinstance(event, yaml.NodeEvent)
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        if depth > LIMIT_DEPTH or values > LIMIT_VALUES:
+        self.values += isinstance(event, yaml.NodeEvent)
+        self.depth += isinstance(event, yaml.CollectionStartEvent)
+        if self.depth > LIMIT_DEPTH or self.values > LIMIT_VALUES:
             raise bad(event, "too deep, or too many values")
-        depth -= isinstance(event, yaml.CollectionEndEvent)
+        self.depth -= isinstance(event, yaml.CollectionEndEvent)
+        return event
 
 
 def bad(node, text):

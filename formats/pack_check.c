@@ -238,8 +238,7 @@ int pack_check(struct pack *pack, struct err *err)
     int code;
 
     assert(!pack->inputs_skipped);
-    for (size_t i = 0; i < PACK_PART_COUNT; i++)
-        pack->cache[i].filled = false; /* what is in the file now is checked, not what was */
+    pack_cache_drop(pack); /* what is in the file now is checked, not what was */
     code = block_checks_new(pack, &check.blocks, err);
     if (code == 0)
         code = check_all(&check, err);

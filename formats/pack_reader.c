@@ -20,7 +20,8 @@ void pack_close(struct pack *pack)
         return;
     for (size_t i = 0; i < PACK_PART_COUNT; i++) {
         pack_index_done(&pack->index[i]);
-        free(pack->cache[i].content);
+        for (size_t slot = 0; slot < PACK_CACHE_SLOTS; slot++)
+            free(pack->cache[i][slot].content);
     }
     ZSTD_freeDCtx(pack->decoder);
     free(pack->frame);
@@ -272,9 +273,26 @@ size_t pack_room_bytes(const struct pack *pack)
     return of_first > of_second ? of_first : of_second;
 }
 
+void pack_cache_drop(struct pack *pack)
+{
+    for (size_t i = 0; i < PACK_PART_COUNT; i++)
+        for (size_t slot = 0; slot < PACK_CACHE_SLOTS; slot++)
+            pack->cache[i][slot].filled = false;
+}
+
+/* Where a block is kept: all slots of a part together have room for one block of the largest size. */
+static struct pack_cache *cache_slot(struct pack *pack, enum pack_part part, uint32_t number)
+{
+    size_t slots = LIMIT_BLOCK_BYTES / pack_room_bytes(pack);
+
+    if (slots > PACK_CACHE_SLOTS)
+        slots = PACK_CACHE_SLOTS;
+    return &pack->cache[pack_slot(part)][slots > 1 ? number % slots : 0];
+}
+
 int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, const uint8_t **out, struct err *err)
 {
-    struct pack_cache *cache = &pack->cache[pack_slot(part)];
+    struct pack_cache *cache = cache_slot(pack, part, number);
     struct layout_block block = pack_index_block(&pack->index[pack_slot(part)], number);
 
     pack->blocks_read[pack_slot(part)]++;

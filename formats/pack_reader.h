@@ -8,18 +8,21 @@
 
 #include <zstd.h>
 
-/* The block of a part that was decoded last. */
+/* A decoded block. */
 struct pack_cache {
     uint8_t *content; /* pack_room_bytes(); NULL before the first */
     uint32_t block;   /* meaningful where `filled` */
     bool filled;
 };
 
+/* Small blocks are kept decoded, for what is read is all over them; of large ones the last of a part. */
+#define PACK_CACHE_SLOTS 16
+
 struct pack {
     int fd; /* borrowed */
     struct layout_footer footer;
     struct pack_index index[PACK_PART_COUNT];
-    struct pack_cache cache[PACK_PART_COUNT];
+    struct pack_cache cache[PACK_PART_COUNT][PACK_CACHE_SLOTS];
     bool inputs_skipped; /* opened without the inputs' index */
     uint64_t read_bytes; /* handed on so far, and how many may be */
     uint64_t read_max_bytes;
@@ -42,6 +45,9 @@ int pack_block_load(struct pack *pack, enum pack_part part, uint32_t number, con
 
 /* Room that holds each block of the pack, compressed or not. */
 size_t pack_room_bytes(const struct pack *pack);
+
+/* Forgets what was decoded: the next reads are of the file. */
+void pack_cache_drop(struct pack *pack);
 
 /* FORMAT 5.2, as it is told. */
 #define PACK_MOVED_TEXT "FORMAT 5.2: the indexes that the footer names do not end where it begins"

@@ -18,10 +18,10 @@ add_test(NAME e2e.no_trace COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DI
 set_tests_properties(e2e.no_trace PROPERTIES TIMEOUT 120 LABELS e2e)
 
 # The tests read bundles with the independent reader: Debian's Python has the packages that it needs.
-foreach(name commands leftovers machines awkward secrets options matchers descriptors)
+foreach(name commands leftovers machines storms awkward secrets options matchers descriptors)
     add_test(NAME e2e.${name}
         COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
     set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 180 LABELS e2e)
 endforeach()
 set_tests_properties(e2e.matchers PROPERTIES TIMEOUT 900) # with sanitizers each of its 600 judgements takes its time
-set_tests_properties(e2e.machines PROPERTIES TIMEOUT 400) # storms, where a fork may take a millisecond
+set_tests_properties(e2e.storms PROPERTIES TIMEOUT 400) # storms, where a fork may take a millisecond

@@ -10,7 +10,7 @@ import unittest
 import fourth
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
-FLOOD_BYTES = 400_000_000
+FLOOD_BYTES = 200_000_000
 
 PLAN = f"""\
 version: 1

@@ -176,6 +176,40 @@ def record_all(places, at_once=6):
             made.result()
 
 
+# ---- other users, other mounts ---------------------------------------------------------------------------------------
+
+USER = 65534
+AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--"]
+
+
+def for_user(place):
+    """Gives the place to an ordinary user; the words of a recording with a toolkit that this user can reach."""
+    toolkit = ROOT / "toolkit"
+    if not toolkit.exists():
+        (toolkit / "share" / "exhibit").mkdir(parents=True)
+        (toolkit / "bin").mkdir()
+        for program in ("exhibit-record", "exhibit-probe", "exhibit-confine", "storm"):
+            shutil.copy2(BUILD / "bin" / program, toolkit / "bin" / program)
+        shutil.copytree(SOURCE / "candidates", toolkit / "share" / "exhibit" / "candidates")
+    for path in (place.folder, place.folder / "work"):
+        os.chown(path, USER, USER)
+    return place.words(program=toolkit / "bin" / "exhibit-record")
+
+
+def inside(script):
+    """Words of a shell that prepares something and then runs the rest of the words."""
+    return ["sh", "-c", script + '; exec "$@"', "--"]
+
+
+def cgroup2_points():
+    lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
+    return [words[4] for words in lines if words[words.index("-") + 1] == "cgroup2"]
+
+
+# Words that start a command where there are no control groups.
+NO_GROUPS = ["unshare", "-m", *inside(" && ".join(f"umount -l {point}" for point in cgroup2_points()) or "true")]
+
+
 def run(program, *words, **more):
     return subprocess.run([BUILD / "bin" / program, *words], capture_output=True, text=True, timeout=100,
                           stdin=subprocess.DEVNULL, **more)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Awkward machines: namespaces, an ordinary user, no control groups, storms of processes, full disks, small limits, and
-the end of the recorder itself.
+"""Awkward machines: namespaces, an ordinary user, no control groups, full disks, small limits, and the end of the
+recorder itself.
 
 usage: machines.py BUILD SOURCE
 """
@@ -15,55 +15,17 @@ import time
 import unittest
 
 import hostile
-from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, FOR_TREE, GROUP, ROOT, TREE, Place, claim_of, facts_of, failing, met,
-                     shell, subject)
+from hostile import (AS_USER, FOR_TREE, GROUP, NO_GROUPS, ROOT, TREE, USER, Place, claim_of, facts_of, failing, for_user,
+                     inside, met, shell)
 
-USER = 65534
-AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--"]
 LANDLOCK = {"use": "landlock"}
 NO_GO = ["cancel.ended", "cancel.quiet"]  # what landlock alone does not hold, on any machine
 FINE = {"fine": ({"command": ["{tools}/exhibit-probe", "nothing"]}, {"exit": 0})}
 NOISE = {"noise": (shell("head -c 8000000 /dev/urandom"), {"exit": 0})}
 
 
-def forks_of_a_storm():
-    """10,000, or fewer where the machine takes long for each: as many as three seconds are enough for."""
-    began = time.monotonic()
-    subprocess.run([subject("storm"), "200"], check=True, stdout=subprocess.DEVNULL)
-    return max(1000, min(10000, int(200 * 3 / (time.monotonic() - began))))
-
-
-FORKS = forks_of_a_storm()
-PROBE = "exhibit-probe run parent"
-STORM = {"storm": ({"command": [subject("storm"), str(FORKS)]}, {"exit": 0, "stdout": {"equals": f"{FORKS}\n"}})}
-
-
-def inside(script):
-    """Words of a shell that prepares something and then runs the rest of the words."""
-    return ["sh", "-c", script + '; exec "$@"', "--"]
-
-
 def tree(name, **more):
     return Place(name, FINE, TREE, FOR_TREE, LANDLOCK, **more)
-
-
-def for_user(place):
-    """Gives the place to an ordinary user; the words of a recording with a toolkit that this user can reach."""
-    toolkit = ROOT / "toolkit"
-    if not toolkit.exists():
-        (toolkit / "share" / "exhibit").mkdir(parents=True)
-        (toolkit / "bin").mkdir()
-        for program in ("exhibit-record", "exhibit-probe", "exhibit-confine", "storm"):
-            shutil.copy2(hostile.BUILD / "bin" / program, toolkit / "bin" / program)
-        shutil.copytree(hostile.SOURCE / "candidates", toolkit / "share" / "exhibit" / "candidates")
-    for path in (place.folder, place.folder / "work"):
-        os.chown(path, USER, USER)
-    return place.words(program=toolkit / "bin" / "exhibit-record")
-
-
-def cgroup2_points():
-    lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
-    return [words[4] for words in lines if words[words.index("-") + 1] == "cgroup2"]
 
 
 def lo_up():
@@ -84,60 +46,18 @@ def few_processes():
 
 
 def setUpModule():
-    global PLACES, HELD_UP, PIDS
+    global PLACES, PIDS
     PIDS = few_processes()
-    launcher = ROOT / "storming"
-    launcher.write_text(f'#!/bin/sh\n"$1" {FORKS} >/dev/null &\nshift\nexec "$@"\n')
-    launcher.chmod(0o755)
-    hides = " && ".join(f"umount -l {point}" for point in cgroup2_points()) or "true"
-    hydra = {"hydra": ({"command": [subject("hydra"), "1000"]}, {"exit": 0}),
-             "quick-hydra": ({"command": [subject("hydra"), "0"]}, {"exit": 0})}
-
-    def storming(name, program):
-        candidate = {"name": "storming", "argv": [str(launcher), program, "{command}"]}
-        return Place(name, {}, BOOTSTRAP, FOR_BOOTSTRAP, candidate)
-
     PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "user", "no-control-group",
                                            "few-processes")}
-    leaderless = {"leaderless": (shell(f"{subject('leaderless')} & sleep 0.3"), {"exit": 0})}
-    little = {"env": {**os.environ, "LD_PRELOAD": str(hostile.BUILD / "lib" / "libodd_libc.so"), "ODD_ROOM": "4096",
-                      "ASAN_OPTIONS": "verify_asan_link_order=0"}}
-    PLACES.update({"little-room-storm": Place("little-room-storm", STORM),
-                   "little-room-storm-in-trial": storming("little-room-storm-in-trial", subject("storm"))})
-    PLACES.update(hydra=Place("hydra", hydra), leaderless=Place("leaderless", leaderless), storm=Place("storm", STORM),
-                  **{"storm-in-trial": storming("storm-in-trial", subject("storm")),
-                     "storm-of-user": storming("storm-of-user", str(ROOT / "toolkit" / "bin" / "storm"))})
     hostile.record_all([
         PLACES["plain"],
         (PLACES["pid-namespace"], {"before": ["unshare", "--pid", "--fork", "--mount-proc"]}),
         (PLACES["net-namespace"], {"before": ["unshare", "--net", "/usr/bin/python3", "-c", lo_up()]}),
         (PLACES["user"], {"before": AS_USER, "words": for_user(PLACES["user"])}),
-        (PLACES["no-control-group"], {"before": ["unshare", "-m", *inside(hides)]}),
-        (PLACES["hydra"], {"before": ["unshare", "-m", *inside(hides)]}),
-        (PLACES["leaderless"], {"before": ["unshare", "-m", *inside(hides)],
-                                "words": PLACES["leaderless"].words("--snapshots")}),
+        (PLACES["no-control-group"], {"before": NO_GROUPS}),
         (PLACES["few-processes"], {"before": inside(f"echo $$ >{PIDS}/cgroup.procs" if PIDS else ":")}),
-    ], 8)
-    hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"]], 1)
-    held_up(PLACES["little-room-storm"], f"storm {FORKS}", **little)
-    held_up(PLACES["little-room-storm-in-trial"], PROBE, **little)
-    HELD_UP = held_up(PLACES["storm-of-user"], PROBE, for_user(PLACES["storm-of-user"]), AS_USER)
-
-
-def held_up(place, beside, words=None, before=(), **more):
-    """Makes a recording, stopped for a while when a storm rages beside another process. Returns whether it was."""
-    process = place.start(words, before, **more)
-    held = False
-    while process.poll() is None and not held:
-        found = " ".join(hostile.processes().values())
-        held = f"storm {FORKS}" in found and beside in found
-        time.sleep(0.01)
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(0.7)
-    process.send_signal(signal.SIGCONT)
-    out, err = process.communicate(timeout=60)
-    place.done = hostile.Done(process.returncode, out.decode(), err.decode(), 0, place.bundle)
-    return held
+    ])
 
 
 def tearDownModule():
@@ -197,86 +117,6 @@ class Decisions(unittest.TestCase):
     def test_the_receipt_shows_the_snapshots_to_whoever_verifies(self):
         for name in ("pid-namespace", "net-namespace"):
             self.assertIn("snapshots", hostile.run("exhibit-verify", PLACES[name].bundle).stdout)
-
-
-class Storms(unittest.TestCase):
-    def forks(self, facts, run):
-        seen = {what.pid for _, what in facts.all("process_fork", run)}
-        ended = [what.pid for _, what in facts.all("process_exit", run) if what.exit_status == 3]
-        return len(facts.all("process_fork", run)), len(ended), set(ended) <= seen
-
-    def test_what_is_never_there_when_one_looks_is_ended_without_a_control_group_too(self):
-        facts = facts_of(PLACES["hydra"].bundle)
-        self.assertFalse(facts.start.control_group)
-        for name in ("hydra", "quick-hydra"):
-            for mode in ("baseline", "strict"):
-                self.assertEqual(facts.one("all_gone", (name, mode))[1].remaining, 0, (name, mode))
-        self.assertEqual(met(claim_of(PLACES["hydra"].bundle), "strict"), {"hydra": True, "quick-hydra": True})
-
-    def test_a_process_of_which_the_first_thread_has_ended_is_seen_and_ended_by_snapshots_alone(self):
-        facts = facts_of(PLACES["leaderless"].bundle)
-        self.assertFalse(facts.start.control_group)
-        for mode in ("baseline", "strict"):
-            run = ("leaderless", mode)
-            self.assertEqual(hostile.name_of(facts.one("cleanup", run)[1], "reason"), "REASON_LEFTOVER")
-            self.assertEqual(facts.one("all_gone", run)[1].remaining, 0)
-
-    def test_of_thousands_of_forks_in_a_case_none_is_missed_or_the_loss_is_told(self):
-        facts = facts_of(PLACES["storm"].bundle)
-        self.assertEqual(set(met(claim_of(PLACES["storm"].bundle), "strict").values()), {True})
-        if hostile.name_of(facts.start, "process_observer") != "SOURCE_PROCESS_EVENTS":
-            self.skipTest("no process events here")
-        for mode in ("baseline", "strict"):
-            self.case_told_or_whole(facts, mode)
-
-    def case_told_or_whole(self, facts, mode):
-        """Where none was told to be lost, none is missing. Returns how many were (at least)."""
-        forks, ended, fit = self.forks(facts, ("storm", mode))
-        told = sum(what.count for _, what in facts.all("lost", ("storm", mode)))
-        if told == 0:
-            self.assertEqual((forks, ended, fit), (FORKS + 1, FORKS, True))
-        return told
-
-    def test_what_a_socket_of_little_room_loses_in_a_case_is_told_and_in_a_trial_makes_the_decision_incomplete(self):
-        for name in ("storm", "storm-in-trial"):
-            place = PLACES[f"little-room-{name}"]
-            facts, claim = facts_of(place.bundle), claim_of(place.bundle)
-            if hostile.name_of(facts.start, "process_observer") != "SOURCE_PROCESS_EVENTS":
-                self.skipTest("no process events here")
-            if name == "storm":
-                lost = [self.case_told_or_whole(facts, mode) for mode in ("baseline", "strict")]
-                self.assertGreater(sum(lost), 0)  # it was held up in the first at least
-                self.assertEqual(set(met(claim, "strict").values()), {True})
-            else:
-                self.assertTrue(facts.all("lost", ("bootstrap", "strict")))
-                self.assertEqual(self.told_or_whole(place), "told")
-                self.assertEqual(place.done.out.splitlines()[-1], "decision: INCOMPLETE")
-
-    def told_or_whole(self, place):
-        facts, claim = facts_of(place.bundle), claim_of(place.bundle)
-        run = ("bootstrap", "strict")
-        if facts.all("lost", run):
-            self.assertEqual(place.done.code, 3, place.done)
-            self.assertIn("complete.observers", failing(claim))
-            self.assertEqual(hostile.verified(place.bundle)[0], 3)
-            return "told"
-        self.assertEqual(place.done.code, 0, place.done)
-        forks, ended, fit = self.forks(facts, run)
-        self.assertTrue(forks > FORKS and ended == FORKS and fit, (forks, ended, fit))
-        return "whole"
-
-    def test_of_thousands_of_forks_beside_a_probe_none_is_missed_or_the_decision_is_incomplete(self):
-        place = PLACES["storm-in-trial"]
-        if hostile.name_of(facts_of(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
-            self.skipTest("no process events here")
-        self.told_or_whole(place)
-
-    def test_a_user_whose_recorder_is_held_up_misses_none_or_the_decision_is_incomplete(self):
-        place = PLACES["storm-of-user"]
-        if hostile.name_of(facts_of(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
-            self.skipTest("no process events for users here")
-        self.assertTrue(HELD_UP, "the recorder was held up while the storm was beside the probe")
-        self.told_or_whole(place)  # a slow storm may be over before, or slower than the reader: then nothing was lost
 
 
 class Limits(unittest.TestCase):

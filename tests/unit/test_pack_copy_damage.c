@@ -72,7 +72,7 @@ static void a_damaged_block_is_refused_with_its_place_where_something_of_it_is_w
         (void)snprintf(text, sizeof text, "input block %u, first object %s: FORMAT 3.6", i, digits);
         for (int anew = 0; anew < 2; anew++) { /* taken as it is; compressed anew, where it holds what is not wanted */
             three[2 - i].wanted = anew == 0 || i == 1;
-            from->cache[1].filled = false;
+            pack_cache_drop(from);
             flip("from", blocks[i].frame.at + blocks[i].frame.size_bytes / 2);
             if (three[i].wanted)
                 refuse_copy(from, PACK_INPUT, ERR_FORMAT, text, blocks[i].frame);

@@ -47,7 +47,7 @@ uint8_t *frame_head_put(uint8_t *to, enum frame_magic magic, uint32_t payload_by
 int frame_head_take(const uint8_t *from, enum frame_magic magic, const char *what, uint64_t at, uint32_t *out_bytes,
                     struct err *err);
 
-/* Room for a block; if it is large in large pages, where the kernel gives them. Free with free(). NULL: out of memory. */
+/* Room for a block, in large pages where it is large and the kernel gives them; free with free(). NULL: no memory. */
 uint8_t *frame_room_new(size_t size_bytes);
 
 /* A compressor set up for blocks; free with ZSTD_freeCCtx. NULL: out of memory. */

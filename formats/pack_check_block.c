@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define THREADS_FROM_BYTES (1u << 20) /* of content: less is decoded and digested in the time that threads need to start */
+#define THREADS_FROM_BYTES (1u << 20) /* of content: less is checked in the time that threads need to start */
 
 /* What a worker keeps for itself. */
 struct check_tools {

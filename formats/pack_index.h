@@ -15,7 +15,7 @@ struct pack_index {
     uint32_t object_count;
     uint32_t block_count;
     uint32_t room_bytes; /* that hold each block, compressed or not */
-    uint64_t *starts; /* block_count + 1: where each block begins in the part's content, and where that ends */
+    uint64_t *starts;    /* block_count + 1: where each block begins in the part's content, and where that ends */
 };
 
 /* Releases what is owned. Harmless on the one that is all zero. */

@@ -60,12 +60,14 @@ void pack_cache_drop(struct pack *pack);
 int pack_moved_fault(struct pack *pack, uint64_t place, uint64_t at, struct err *err);
 
 /*
- * Reads a block's frame from the file to `frame`, which has room for it, and checks its digest; it is not decoded. Errors as pack_block_load.
+ * Reads a block's frame from the file to `frame`, which has room for it, and checks its digest; it is not decoded.
+ * Errors as pack_block_load.
  */
 int pack_block_read(int fd, const struct layout_block *block, uint8_t *frame, struct err *err);
 
 /*
- * Reads, checks and decodes a block with the caller's own means: `frame` and `content` have room for it. May be called by several threads at once. Errors as pack_block_load.
+ * Reads, checks and decodes a block with the caller's own means: `frame` and `content` have room for it. May be called
+ * by several threads at once. Errors as pack_block_load.
  */
 int pack_block_decode(const struct pack *pack, const struct layout_block *block, ZSTD_DCtx *decoder, uint8_t *frame,
                       uint8_t *content, struct err *err);

@@ -3,4 +3,4 @@ exhibit_unit_test(store pack_fixture)
 exhibit_unit_test(store_inputs pack_fixture)
 add_test(NAME e2e.store
     COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/store.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
-set_tests_properties(e2e.store PROPERTIES TIMEOUT 180 LABELS e2e RUN_SERIAL ON)
+set_tests_properties(e2e.store PROPERTIES TIMEOUT 180 LABELS e2e)

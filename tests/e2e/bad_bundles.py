@@ -295,9 +295,9 @@ class CouldNot(unittest.TestCase):
     def test_too_little_memory(self):
         found = set()
         for judge in JUDGES:
-            for mib in range(6, 67, 3):
-                with self.subTest(f"{judge} {mib} MiB"):
-                    done = ask(judge, GOOD, preexec_fn=lambda size=mib << 20: resource.setrlimit(
+            for kib in range(3600, 8000, 200):
+                with self.subTest(f"{judge} {kib} KiB"):
+                    done = ask(judge, GOOD, preexec_fn=lambda size=kib << 10: resource.setrlimit(
                         resource.RLIMIT_AS, (size, size)))
                     if done.returncode != 127:  # not even the libraries could be loaded
                         self.assertIn(done.returncode, (0, 5), done.stderr)

@@ -41,6 +41,7 @@ class Fact:
         self.event, self.data = event, data
         self.kind = event.WhichOneof("what")
         self.packed = packed  # without its sequence number; None: to be packed when it is written
+        self.read_run = event.run if packed is not None else None  # what is shared is not changed
         self.raw = None       # the bytes to write in its place
 
     @property
@@ -49,7 +50,7 @@ class Fact:
 
     @property
     def run(self):
-        return self.event.run
+        return self.event.run if self.read_run is None else self.read_run
 
     def copy(self):
         event = schema.Event()
@@ -134,8 +135,10 @@ class Facts:
 
     def of(self, kind, run=None, **fields):
         """The facts of a kind (and run, and with these fields), in order."""
-        return [fact for fact in self.facts if fact.kind == kind and (run is None or fact.run == run) and
-                all(getattr(fact.what, name) == value for name, value in fields.items())]
+        found = [fact for fact in self.facts if fact.kind == kind and (run is None or fact.run == run)]
+        for name, value in fields.items():
+            found = [fact for fact in found if getattr(fact.what, name) == value]
+        return found
 
     def one(self, kind, run=None, **fields):
         (found,) = self.of(kind, run, **fields)

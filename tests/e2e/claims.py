@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""No field of a claim can be changed unnoticed: usage: claims.py BUILD SOURCE (after bundles.py)
+"""No field of a claim can be changed unnoticed: usage: claims.py BUILD SOURCE [STEP] (after bundles.py)
 
-Each statement of a true claim is changed in turn, and three at once, in a bundle that is valid in every byte. verify refutes each with a
-finding that names the statement; replay finds that the claims differ; both tell the decision that the facts show.
+Each statement of a true claim is changed in turn, and three at once, in a bundle that is valid in every byte. verify
+refutes each with a finding that names the statement; replay finds that the claims differ; both tell the decision that the
+facts show. With STEP only each STEP-th of the changes is made.
 """
 import concurrent.futures
 import functools
@@ -11,6 +12,7 @@ import random
 import sys
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+STEP = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
 
@@ -256,7 +258,7 @@ def unmeasured(judges, base):
 def share(part):
     judges, source = Judges(BUILD), random.Random(part)
     base = judges.base(part)
-    bases = [(base, list(all_changes(base.claim)))]
+    bases = [(base, list(all_changes(base.claim))[::STEP])]
     faults = true_claims(judges, base) + older_claims(judges, base) + unknown_versions(judges, base)
     if part == "usable":
         other = unmeasured(judges, base)

@@ -60,83 +60,85 @@ bool cgroup_parent(char out[PATH_MAX])
            snprintf(out, PATH_MAX, "%s%s", mount, own) < PATH_MAX;
 }
 
-bool cgroup_adopt(const char *name, struct cgroup *out)
+/* Opens where this process's groups are made. False: the machine gives none, or the name is too long. */
+static bool parent_open(const char *name, struct cgroup *out)
 {
     char path[PATH_MAX];
-    struct cgroup cgroup = CGROUP_NONE;
 
-    *out = cgroup;
-    if (!cgroup_parent(path) || (size_t)snprintf(cgroup.name, sizeof cgroup.name, "%s", name) >= sizeof cgroup.name)
+    *out = CGROUP_NONE;
+    if (!cgroup_parent(path) || (size_t)snprintf(out->name, sizeof out->name, "%s", name) >= sizeof out->name)
         return false;
-    cgroup.parent_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (cgroup.parent_fd < 0)
+    out->parent_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return out->parent_fd >= 0;
+}
+
+/* Opens the group of that name and its files; cgroup.kill may lack (before Linux 5.14). */
+static bool group_open(struct cgroup *cgroup)
+{
+    cgroup->dir_fd = openat(cgroup->parent_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (cgroup->dir_fd < 0)
         return false;
-    cgroup.dir_fd = openat(cgroup.parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (cgroup.dir_fd >= 0) {
-        *out = cgroup;
+    cgroup->events_fd = openat(cgroup->dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+    cgroup->kill_fd = openat(cgroup->dir_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+    return cgroup->events_fd >= 0 && (cgroup->kill_fd >= 0 || errno == ENOENT);
+}
+
+/* Closes what is open, and leaves the group. */
+static void cgroup_leave(struct cgroup *cgroup)
+{
+    const int fds[] = {cgroup->kill_fd, cgroup->events_fd, cgroup->dir_fd, cgroup->parent_fd};
+
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    *cgroup = CGROUP_NONE;
+}
+
+bool cgroup_adopt(const char *name, struct cgroup *out)
+{
+    if (parent_open(name, out) && group_open(out))
         return true;
-    }
-    (void)close(cgroup.parent_fd);
+    cgroup_leave(out);
     return false;
 }
 
 bool cgroup_open(const char *name, struct cgroup *out)
 {
-    char path[PATH_MAX];
-    struct cgroup cgroup = CGROUP_NONE;
-
-    *out = cgroup;
-    if (!cgroup_parent(path))
+    if (!parent_open(name, out) || mkdirat(out->parent_fd, name, 0755) < 0) {
+        cgroup_leave(out);
         return false;
-    if ((size_t)snprintf(cgroup.name, sizeof cgroup.name, "%s", name) >= sizeof cgroup.name)
-        return false;
-    cgroup.parent_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (cgroup.parent_fd < 0)
-        return false;
-    if (mkdirat(cgroup.parent_fd, name, 0755) == 0) {
-        cgroup.dir_fd = openat(cgroup.parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-        if (cgroup.dir_fd >= 0 && faccessat(cgroup.dir_fd, "cgroup.procs", W_OK, AT_EACCESS) == 0) {
-            *out = cgroup;
-            return true;
-        }
     }
-    cgroup_close(&cgroup);
+    if (group_open(out) && faccessat(out->dir_fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
+        return true;
+    cgroup_close(out);
     return false;
 }
 
 bool cgroup_kill(const struct cgroup *cgroup)
 {
-    AUTO_FD int fd = -1;
-
-    errno = EOPNOTSUPP; /* of a run without a control group */
-    if (cgroup->dir_fd >= 0)
-        fd = openat(cgroup->dir_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
-    return fd >= 0 && write(fd, "1", 1) == 1;
+    errno = EOPNOTSUPP; /* of a run without a control group, or an older kernel */
+    return cgroup->kill_fd >= 0 && write(cgroup->kill_fd, "1", 1) == 1;
 }
 
 bool cgroup_can_kill(const struct cgroup *cgroup)
 {
-    return cgroup->dir_fd >= 0 && faccessat(cgroup->dir_fd, "cgroup.kill", W_OK, AT_EACCESS) == 0;
+    return cgroup->kill_fd >= 0;
 }
 
 bool cgroup_is_populated(const struct cgroup *cgroup)
 {
     char text[256] = {0};
-    AUTO_FD int fd = cgroup->dir_fd < 0 ? -1 : openat(cgroup->dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
 
-    return fd >= 0 && read(fd, text, sizeof text - 1) > 0 && strstr(text, "populated 1") != NULL;
+    return cgroup->events_fd >= 0 && pread(cgroup->events_fd, text, sizeof text - 1, 0) > 0 &&
+           strstr(text, "populated 1") != NULL;
 }
 
 void cgroup_close(struct cgroup *cgroup)
 {
     static const struct timespec pause = {.tv_nsec = 10000000};
 
-    if (cgroup->dir_fd >= 0)
-        (void)close(cgroup->dir_fd);
-    if (cgroup->parent_fd >= 0) {
+    if (cgroup->parent_fd >= 0)
         for (int i = 0; i < 20 && unlinkat(cgroup->parent_fd, cgroup->name, AT_REMOVEDIR) < 0; i++)
             (void)nanosleep(&pause, NULL);
-        (void)close(cgroup->parent_fd);
-    }
-    *cgroup = CGROUP_NONE;
+    cgroup_leave(cgroup);
 }

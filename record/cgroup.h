@@ -13,11 +13,13 @@
 struct cgroup {
     int dir_fd; /* -1: none */
     int parent_fd;
+    int kill_fd;   /* of its cgroup.kill, from the beginning: the end must not want for a descriptor; -1: none there */
+    int events_fd; /* of its cgroup.events */
     char name[64];
 };
 
 /* The struct that stands for "none". */
-#define CGROUP_NONE ((struct cgroup){.dir_fd = -1, .parent_fd = -1})
+#define CGROUP_NONE ((struct cgroup){.dir_fd = -1, .parent_fd = -1, .kill_fd = -1, .events_fd = -1})
 
 /* Makes a control group called `name`. False: the machine does not give one; out is CGROUP_NONE. */
 bool cgroup_open(const char *name, struct cgroup *out);

@@ -34,28 +34,18 @@ static const char *const stage_names[] = {"setsid", "control group", "pipes", "c
 static struct rlimit before_raise;
 static bool was_raised;
 
-/*
- * Starts a process like fork, in the control group from its first instruction on where the kernel can (5.7): to move
- * one takes a lock for which the whole machine waits. *group_fd is given up then, else the child has to move itself.
- */
-static pid_t fork_into(const struct cgroup *cgroup, int *group_fd)
-{
-    struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (unsigned)cgroup->dir_fd};
-    pid_t pid;
-
-    if (*group_fd < 0)
-        return fork();
-    pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
-    if (pid < 0)
-        return fork();
-    (void)close(*group_fd);
-    *group_fd = -1;
-    return pid;
-}
+/* What a child is to do. */
+struct birth {
+    const struct spawn_request *request;
+    const int *pipes; /* 6, as pipes_open has them */
+    int report_fd;    /* where it tells its failure */
+    int group_fd;     /* of the cgroup.procs to move itself to; -1: it is in its group */
+};
 
 /* In the child: makes itself ready and executes. Only async-signal-safe calls. Returns only on failure. */
-static void child_run(const struct spawn_request *request, const int pipes[6], int group_fd, struct failure *failure)
+static void child_execute(const struct birth *birth, struct failure *failure)
 {
+    const struct spawn_request *request = birth->request;
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
 
@@ -63,10 +53,10 @@ static void child_run(const struct spawn_request *request, const int pipes[6], i
     if (setsid() < 0)
         return;
     failure->stage = STAGE_CGROUP;
-    if (group_fd >= 0 && write(group_fd, "0", 1) != 1)
+    if (birth->group_fd >= 0 && write(birth->group_fd, "0", 1) != 1)
         return;
     failure->stage = STAGE_PIPES;
-    if (dup2(pipes[0], 0) < 0 || dup2(pipes[3], 1) < 0 || dup2(pipes[5], 2) < 0)
+    if (dup2(birth->pipes[0], 0) < 0 || dup2(birth->pipes[3], 1) < 0 || dup2(birth->pipes[5], 2) < 0)
         return;
     (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
     failure->stage = STAGE_CWD;
@@ -82,6 +72,83 @@ static void child_run(const struct spawn_request *request, const int pipes[6], i
         return;
     failure->stage = STAGE_EXEC;
     (void)execve(request->argv[0], request->argv, request->environment);
+}
+
+/* All of the child's life before its program. */
+static _Noreturn void child_run(const struct birth *birth)
+{
+    struct failure failure;
+
+    child_execute(birth, &failure);
+    failure.errno_value = errno;
+    (void)!write(birth->report_fd, &failure, sizeof failure);
+    _exit(127);
+}
+
+#if defined(__x86_64__) && !EXHIBIT_SANITIZED /* a sanitizer does not know the stack */
+/*
+ * clone3(2) for a child that begins with child_run on a stack of its own: it has this process's memory, so that none of
+ * it is copied, before or when it is next written to; the kernel lets this thread wait until the child has executed.
+ * Returns as the system call.
+ */
+static pid_t clone_sharing(struct clone_args *args, const struct birth *birth)
+{
+    static _Alignas(16) char stack[65536]; /* one child at a time */
+    sigset_t all, before;
+    long pid;
+
+    args->flags |= CLONE_VM | CLONE_VFORK;
+    args->stack = (uintptr_t)stack;
+    args->stack_size = sizeof stack;
+    (void)sigfillset(&all); /* no handler of this process may run in the child */
+    (void)sigprocmask(SIG_SETMASK, &all, &before);
+    __asm__ volatile("syscall\n\t"
+                     "test %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "mov %[birth], %%rdi\n\t"
+                     "call *%[run]\n\t"
+                     "ud2\n"
+                     "1:"
+                     : "=a"(pid)
+                     : "0"((long)SYS_clone3), "D"(args), "S"(sizeof *args), [birth] "r"(birth), [run] "r"(child_run)
+                     : "rcx", "r11", "memory");
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return (pid_t)pid;
+}
+#else
+static pid_t clone_sharing(struct clone_args *args, const struct birth *birth)
+{
+    pid_t pid = (pid_t)syscall(SYS_clone3, args, sizeof *args);
+
+    if (pid == 0)
+        child_run(birth);
+    return pid;
+}
+#endif
+
+/*
+ * Starts the child in the control group, where there is one, from its first instruction on where the kernel can (5.7):
+ * to move one takes a lock for which the whole machine waits. Returns as fork.
+ */
+static pid_t child_start(const struct spawn_request *request, struct birth *birth)
+{
+    struct clone_args args = {.exit_signal = SIGCHLD};
+    int group_fd = birth->group_fd;
+    pid_t pid;
+
+    if (group_fd >= 0) {
+        args.flags = CLONE_INTO_CGROUP;
+        args.cgroup = (unsigned)request->cgroup->dir_fd;
+    }
+    birth->group_fd = -1;
+    pid = clone_sharing(&args, birth);
+    if (pid >= 0)
+        return pid;
+    birth->group_fd = group_fd;
+    pid = fork();
+    if (pid == 0)
+        child_run(birth);
+    return pid;
 }
 
 int spawn_limits_raise(struct err *err)
@@ -143,6 +210,7 @@ static bool failure_read(int fd, struct failure *failure)
 int spawn_start(const struct spawn_request *request, struct spawned *out, struct err *err)
 {
     int pipes[6] = {-1, -1, -1, -1, -1, -1}, report[2] = {-1, -1};
+    struct birth birth = {.request = request, .pipes = pipes};
     struct failure failure = {0};
     struct spawned spawned = {.pid_fd = -1};
     struct proc_stat stat;
@@ -159,16 +227,12 @@ int spawn_start(const struct spawn_request *request, struct spawned *out, struct
         err_set_errno(err, "make a pipe");
         goto undo;
     }
-    spawned.pid = fork_into(request->cgroup, &group_fd);
+    birth.report_fd = report[1];
+    birth.group_fd = group_fd;
+    spawned.pid = child_start(request, &birth);
     if (spawned.pid < 0) {
         err_set_errno(err, "start a process");
         goto undo;
-    }
-    if (spawned.pid == 0) {
-        child_run(request, pipes, group_fd, &failure);
-        failure.errno_value = errno;
-        (void)!write(report[1], &failure, sizeof failure);
-        _exit(127);
     }
     (void)close(report[1]);
     report[1] = -1;

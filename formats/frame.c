@@ -6,6 +6,7 @@
 #include "base/cursor.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,7 +82,8 @@ uint8_t *frame_room_new(size_t size_bytes)
 
     if (size_bytes < LARGE_PAGE_BYTES)
         return malloc(size_bytes);
-    if (posix_memalign(&room, LARGE_PAGE_BYTES, size_bytes) != 0)
+    errno = posix_memalign(&room, LARGE_PAGE_BYTES, size_bytes);
+    if (errno != 0)
         return NULL;
     (void)madvise(room, size_bytes, MADV_HUGEPAGE); /* a wish */
     return room;

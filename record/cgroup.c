@@ -72,6 +72,11 @@ static bool parent_open(const char *name, struct cgroup *out)
     return out->parent_fd >= 0;
 }
 
+bool cgroup_wants_room(int errno_value)
+{
+    return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM;
+}
+
 /* Opens the group of that name and its files; cgroup.kill may lack (before Linux 5.14). */
 static bool group_open(struct cgroup *cgroup)
 {
@@ -79,8 +84,10 @@ static bool group_open(struct cgroup *cgroup)
     if (cgroup->dir_fd < 0)
         return false;
     cgroup->events_fd = openat(cgroup->dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+    if (cgroup->events_fd < 0)
+        return false;
     cgroup->kill_fd = openat(cgroup->dir_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
-    return cgroup->events_fd >= 0 && (cgroup->kill_fd >= 0 || errno == ENOENT);
+    return cgroup->kill_fd >= 0 || !cgroup_wants_room(errno);
 }
 
 /* Closes what is open, and leaves the group. */
@@ -104,13 +111,18 @@ bool cgroup_adopt(const char *name, struct cgroup *out)
 
 bool cgroup_open(const char *name, struct cgroup *out)
 {
+    int why;
+
+    errno = 0;
     if (!parent_open(name, out) || mkdirat(out->parent_fd, name, 0755) < 0) {
         cgroup_leave(out);
         return false;
     }
     if (group_open(out) && faccessat(out->dir_fd, "cgroup.procs", W_OK, AT_EACCESS) == 0)
         return true;
+    why = errno;
     cgroup_close(out);
+    errno = why;
     return false;
 }
 

@@ -21,8 +21,14 @@ struct cgroup {
 /* The struct that stands for "none". */
 #define CGROUP_NONE ((struct cgroup){.dir_fd = -1, .parent_fd = -1, .kill_fd = -1, .events_fd = -1})
 
-/* Makes a control group called `name`. False: the machine does not give one; out is CGROUP_NONE. */
+/*
+ * Makes a control group called `name`. False: the machine does not give one, or has no descriptor or memory for it,
+ * which errno tells (cgroup_wants_room); out is CGROUP_NONE.
+ */
 bool cgroup_open(const char *name, struct cgroup *out);
+
+/* Whether an errno says that there was no room, and nothing about what the machine gives. */
+bool cgroup_wants_room(int errno_value);
 
 /* The folder in which this process's control groups are made. False: the machine gives none. */
 bool cgroup_parent(char out[PATH_MAX]);
@@ -32,7 +38,7 @@ bool cgroup_adopt(const char *name, struct cgroup *out);
 
 /*
  * Ends all members with SIGKILL, at once, by the kernel's own knowledge of who they are. False: could not, and errno
- * says why (EOPNOTSUPP: CGROUP_NONE).
+ * says why (EOPNOTSUPP: CGROUP_NONE, or a kernel before 5.14).
  */
 bool cgroup_kill(const struct cgroup *cgroup);
 

@@ -19,6 +19,7 @@
 #include <sys/utsname.h>
 
 #define FACT_BYTES 65536 /* of one text about the machine */
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 /* Copies a text for a message's string field. NULL: out of memory. Bytes that are not UTF-8 become '?'. */
 static char *own_text(const char *text)
@@ -44,23 +45,23 @@ static bool own_bytes(ProtobufCBinaryData *out, const void *from, size_t size_by
     return true;
 }
 
-/* Reads a text of the kernel or system, without the newlines at its end. Empty where it cannot be read. */
-static void read_fact(const char *path, struct bytes *out)
+/* Reads a text of the kernel or system, without the newlines at its end. Empty after a failure. */
+static int read_fact(const char *path, struct bytes *out, struct err *err)
 {
-    struct err ignored;
+    int code = file_read_path(AT_FDCWD, path, 0, FACT_BYTES, out, err);
 
-    if (file_read_path(AT_FDCWD, path, 0, FACT_BYTES, out, &ignored) < 0)
-        return;
-    while (out->size_bytes > 0 && out->data[out->size_bytes - 1] == '\n')
+    while (out->size_bytes > 0 && (code < 0 || out->data[out->size_bytes - 1] == '\n'))
         out->data[--out->size_bytes] = 0;
+    return code;
 }
 
-/* Reads a fact into a bytes field. False: out of memory. */
+/* Reads a fact into a bytes field; none where it cannot be read. False: out of memory. */
 static bool bytes_fact(const char *path, ProtobufCBinaryData *out)
 {
     AUTO_BYTES struct bytes fact = {0};
+    struct err ignored;
 
-    read_fact(path, &fact);
+    (void)read_fact(path, &fact, &ignored);
     return own_bytes(out, fact.data, fact.size_bytes);
 }
 
@@ -85,10 +86,10 @@ bool host_capabilities_parse(const char *status, uint64_t *out)
 static uint64_t read_capabilities(void)
 {
     AUTO_BYTES struct bytes status = {0};
+    struct err ignored;
     uint64_t value = 0;
 
-    read_fact("/proc/self/status", &status);
-    if (status.data != NULL)
+    if (read_fact("/proc/self/status", &status, &ignored) == 0 && status.data != NULL)
         (void)host_capabilities_parse((const char *)status.data, &value);
     return value;
 }
@@ -144,9 +145,10 @@ int host_read(Exhibit__Host **out, struct err *err)
     AUTO_BYTES struct bytes boot_id = {0};
     Exhibit__Host *host;
 
-    read_fact("/proc/sys/kernel/random/boot_id", &boot_id);
+    if (read_fact(BOOT_ID, &boot_id, err) < 0)
+        return err_wrap(err, "the boot id");
     if (boot_id.size_bytes == 0)
-        return err_set(err, ERR_SYSTEM, "this machine tells no boot id in /proc/sys/kernel/random/boot_id");
+        return err_set(err, ERR_SYSTEM, "this machine tells no boot id in " BOOT_ID);
     host = malloc(sizeof *host);
     if (host == NULL)
         return err_set_errno(err, "memory for the host's facts");

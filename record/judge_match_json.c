@@ -67,7 +67,7 @@ static void shown_parse(struct judge_shown *shown)
     json_error_t error;
 
     shown->parsed = true;
-    shown->json = json_loadb((const char *)shown->kept.data, shown->kept.size_bytes,
+    shown->json = json_loadb(shown->kept.size_bytes == 0 ? "" : (const char *)shown->kept.data, shown->kept.size_bytes,
                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (shown->json == NULL)
         (void)snprintf(shown->json_fault, sizeof shown->json_fault, "%.120s, at byte %d", error.text, error.position);

@@ -126,6 +126,8 @@ static int groups_try(struct session *session, struct err *err)
     hex_encode(random, sizeof random, text);
     (void)snprintf(session->group_prefix, sizeof session->group_prefix, "exhibit-%s", text);
     session->control_groups = cgroup_open(session->group_prefix, &cgroup);
+    if (!session->control_groups && cgroup_wants_room(errno)) /* which is no fact about control groups */
+        return err_set_errno(err, "make a control group");
     can_kill = session->control_groups && cgroup_can_kill(&cgroup);
     cgroup_close(&cgroup);
     return kill_check(session->plan, can_kill, err);

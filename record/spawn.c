@@ -85,11 +85,11 @@ static _Noreturn void child_run(const struct birth *birth)
     _exit(127);
 }
 
-#if defined(__x86_64__) && !EXHIBIT_SANITIZED /* a sanitizer does not know the stack */
+#if defined(__x86_64__) && !defined(__ILP32__) && !EXHIBIT_SANITIZED /* a sanitizer does not know the stack */
 /*
  * clone3(2) for a child that begins with child_run on a stack of its own: it has this process's memory, so that none of
  * it is copied, before or when it is next written to; the kernel lets this thread wait until the child has executed.
- * Returns as the system call.
+ * Returns its number; negative: it could not be started.
  */
 static pid_t clone_sharing(struct clone_args *args, const struct birth *birth)
 {

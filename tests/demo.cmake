@@ -1,4 +1,5 @@
 # The walls between the programs, the look of the source, the scripts, and what README.md and the demo promise.
+exhibit_script_test(libraries 60)
 exhibit_script_test(walls 120)
 exhibit_script_test(headers 120)
 exhibit_script_test(format 60)

@@ -150,8 +150,8 @@ class Commands(unittest.TestCase):
         ended, how = FACTS.one("run_exit", run)
         self.assertTrue(how.watchdog)
         self.assertEqual(how.term_signal, signal.SIGKILL)
-        took = ended.at_ns - FACTS.one("spawned", run)[0].at_ns
-        self.assertTrue(0.95e9 <= took < 1.5e9, took)
+        self.assertGreaterEqual(ended.at_ns - FACTS.one("run_start", run)[0].at_ns, 1e9)
+        self.assertLess(ended.at_ns - FACTS.one("spawned", run)[0].at_ns, 5e9)
         self.assertEqual(FACTS.one("all_gone", run)[1].remaining, 0)
         self.assertFalse(FACTS.one("run_exit", ("endless", "baseline"))[1].watchdog)
 
@@ -161,7 +161,7 @@ class Commands(unittest.TestCase):
             ended, how = FACTS.one("run_exit", run)
             self.assertEqual((how.WhichOneof("how"), how.exit_status, how.watchdog), ("exit_status", 0, False))
             gone, all_gone = FACTS.one("all_gone", run)
-            self.assertLess(gone.at_ns - ended.at_ns, 1.5e9)
+            self.assertLess(gone.at_ns - ended.at_ns, 5e9)
             self.assertEqual(all_gone.remaining, 0)
             self.assertEqual(hostile.name_of(FACTS.one("cleanup", run)[1], "reason"), "REASON_LEFTOVER")
             sleeper = [what for _, what in FACTS.all("process_identity", run) if list(what.argv) == [b"sleep", b"300"]]

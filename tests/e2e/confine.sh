@@ -349,6 +349,8 @@ for candidate in landlock/deny-default.yaml landlock-pidns/usable.yaml; do
     said=$(useful $option -- node -e 'console.log(require("os").userInfo().uid)' 2>&1)
     if [ "$candidate" = landlock/deny-default.yaml ]; then
         check "$candidate: no user database" contains "uv_os_get_passwd returned EACCES" "$said"
+        said=$(useful $option -- node -e 'require("fs").readFileSync("/etc/nsswitch.conf")' 2>&1)
+        check "$candidate: nor where to look for one" contains "EACCES: permission denied" "$said"
     else
         check "$candidate: the user database" equal "$(id -u)" "$said"
     fi

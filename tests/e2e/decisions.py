@@ -4,6 +4,7 @@ import collections
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -55,11 +56,20 @@ def outcomes(claim, mode, trial=None):
     return dict(found)
 
 
+def masked(text):
+    """The lines, with any number in place of each number and any room between words."""
+    return [" ".join(re.sub(r"[0-9]+", "N", line).split()) for line in text.splitlines()]
+
+
 class Default(unittest.TestCase):
     """Landlock with deny-default: it confines, breaks the look-up, and does not end the detached grandchild."""
 
     def setUp(self):
         self.done, self.claim = replay("default")
+
+    def test_the_readme_shows_what_it_prints(self):
+        shown = re.search("(?ms)^cases: useful work.*?^decision: NO-GO$", (SOURCE / "README.md").read_text())
+        self.assertEqual(masked(shown[0]), masked(recorded("default")["stdout"]))
 
     def test_record_exits_0_with_no_go(self):
         self.assertEqual(recorded("default")["code"], 0, recorded("default"))

@@ -21,6 +21,8 @@ from hostile import (AS_USER, FOR_TREE, GROUP, NO_GROUPS, ROOT, TREE, USER, Plac
 LANDLOCK = {"use": "landlock"}
 NO_GO = ["cancel.ended", "cancel.quiet"]  # what landlock alone does not hold, on any machine
 FINE = {"fine": ({"command": ["{tools}/exhibit-probe", "nothing"]}, {"exit": 0})}
+# An older kernel, or a container's filter: a process is not born in its control group, but moves itself there.
+NO_CLONE3 = ["strace", "-qq", "-o", ROOT / "trace", "-e", "trace=clone3", "-e", "inject=clone3:error=ENOSYS"]
 NOISE = {"noise": (shell("head -c 8000000 /dev/urandom"), {"exit": 0})}
 
 
@@ -49,13 +51,14 @@ def setUpModule():
     global PLACES, PIDS
     PIDS = few_processes()
     PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "user", "no-control-group",
-                                           "few-processes")}
+                                           "no-clone3", "few-processes")}
     hostile.record_all([
         PLACES["plain"],
         (PLACES["pid-namespace"], {"before": ["unshare", "--pid", "--fork", "--mount-proc"]}),
         (PLACES["net-namespace"], {"before": ["unshare", "--net", "/usr/bin/python3", "-c", lo_up()]}),
         (PLACES["user"], {"before": AS_USER, "words": for_user(PLACES["user"])}),
         (PLACES["no-control-group"], {"before": NO_GROUPS}),
+        (PLACES["no-clone3"], {"before": NO_CLONE3, "env": {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}}),
         (PLACES["few-processes"], {"before": inside(f"echo $$ >{PIDS}/cgroup.procs" if PIDS else ":")}),
     ])
 
@@ -102,6 +105,12 @@ class Decisions(unittest.TestCase):
         self.assertEqual((start.host.uid, start.host.capabilities_effective, start.control_group), (USER, 0, False))
         if self.source(start) == "SOURCE_SNAPSHOT":
             self.assertRegex(start.process_observer_note, "^the kernel refuses process events: ")
+
+    def test_where_no_process_can_be_born_in_a_control_group(self):
+        self.assertEqual(self.decides("no-clone3").control_group, GROUP is not None)
+        self.assertIn("INJECTED", (ROOT / "trace").read_text())
+        facts = facts_of(PLACES["no-clone3"].bundle)
+        self.assertEqual({what.remaining for _, what in facts.all("all_gone")}, {0})
 
     def test_without_a_control_group(self):
         self.assertFalse(self.decides("no-control-group").control_group)

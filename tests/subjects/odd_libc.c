@@ -1,11 +1,11 @@
 /*
  * Preloaded into a recorder: a machine that behaves oddly.
- *   ODD_CLOCK=1   the wall clock goes back by a day each time it is read, from two days after 1970 on
- *   ODD_ROOM=N    a socket gets room for N bytes, whatever is asked for
- *   ODD_PAUSE=US  it is held up before it looks at all processes, and before it takes hold of one
- *   ODD_FILES=N:M  from the Nth file, folder, pipe or process that it opens, M times, no descriptor is left in the
- * system ODD_PIPES=N:M  so for pipes alone ODD_COUNT=FILE  at its end it writes there how many it opened, and how many
- * pipes
+ *   ODD_CLOCK=1    the wall clock goes back by a day each time it is read, from two days after 1970 on
+ *   ODD_ROOM=N     a socket gets room for N bytes, whatever is asked for
+ *   ODD_PAUSE=US   it is held up before it looks at all processes, and before it takes hold of one
+ *   ODD_FILES=N:M  from the Nth file, folder, pipe or process that it opens, M times, the system has no descriptor left
+ *   ODD_PIPES=N:M  so for pipes alone
+ *   ODD_COUNT=FILE at its end it writes there how many it opened, and how many pipes
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -114,6 +114,20 @@ long syscall(long number, ...)
     if (number == SYS_pidfd_open && is_out_of_files())
         return -1;
     return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+
+/* What the two are called where the compiler can tell that there is no mode, and the C library checks it. */
+int __open64_2(const char *path, int flags);
+int __openat64_2(int folder_fd, const char *path, int flags);
+
+int __open64_2(const char *path, int flags)
+{
+    return is_out_of_files() ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+}
+
+int __openat64_2(int folder_fd, const char *path, int flags)
+{
+    return is_out_of_files() ? -1 : (int)syscall(SYS_openat, folder_fd, path, flags, 0);
 }
 
 DIR *opendir(const char *path)

@@ -108,6 +108,7 @@ static void each_matcher_on_a_stream_holds_fails_or_cannot_be_evaluated(void **s
         {"stdout: {json: [{pointer: /a/b/05, absent: true}]}", json, "cannot be evaluated: stdout has nothing at"},
         {"stdout: {json: [{pointer: /n/x, absent: true}]}", json, "cannot be evaluated: stdout has nothing at"},
         {"stdout: {json: [{pointer: /x, absent: true}]}", "x", "cannot be evaluated: stdout is not one JSON text"},
+        {"stdout: {json: [{pointer: /x, absent: true}]}", "", "one JSON text: unexpected token near end of file"},
         {"stdout: {json: [{pointer: /a/b/0, equals: 2}]}", json,
          "stdout json: expected \"2\", seen \"1\", at \"/a/b/0\""},
         {"stdout: {equals: \"one\\ntwo\"}", "one\ntoo",

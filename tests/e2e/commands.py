@@ -222,7 +222,7 @@ class Commands(unittest.TestCase):
             ended, how = FACTS.one("run_exit", run)
             self.assertEqual(how.exit_status, 7)
             ends = [e.at_ns for e, what in FACTS.all("stream_end", run)]
-            self.assertGreater(ended.at_ns - FACTS.one("spawned", run)[0].at_ns, 0.29e9)
+            self.assertGreater(ended.at_ns - FACTS.one("run_start", run)[0].at_ns, 0.3e9)
             self.assertEqual(len(ends), 3)
             self.assertEqual([FACTS.stream(run, s)[1] for s in ("stdout", "stderr")], ["EOF", "EOF"])
 

@@ -47,6 +47,17 @@ def few_processes():
     return group
 
 
+def listening(pid):
+    """The protocols and addresses at which a process listens, as /proc/net has them."""
+    links = [os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
+    inodes = {link[8:-1] for link in links if link.startswith("socket:[")}
+    found = set()
+    for protocol, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
+        rows = [line.split() for line in pathlib.Path(f"/proc/{pid}/net/{protocol}").read_text().splitlines()[1:]]
+        found |= {(protocol, row[1].partition(":")[0]) for row in rows if row[9] in inodes and row[3] == state}
+    return found
+
+
 def setUpModule():
     global PLACES, PIDS
     PIDS = few_processes()
@@ -221,6 +232,13 @@ class Ended(unittest.TestCase):
         self.assertEqual([hostile.name_of(what, "reason") for _, what in facts.all("cleanup")], ["REASON_INTERRUPT"])
         self.assertEqual(facts.all("all_gone")[-1][1].remaining, 0)
         self.assertIn("complete.recording", failing(claim_of(place.bundle)))
+
+    def test_nobody_beyond_this_machine_can_reach_the_listeners_meanwhile(self):
+        process = self.begun(Place("listeners", {}, TREE, FOR_TREE), "exhibit-probe run grandchild")
+        found = listening(process.pid)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        self.assertEqual(found, {("tcp", "0100007F"), ("udp", "0100007F")})  # 127.0.0.1, and of IPv6 none
 
     def test_by_ctrl_c_in_the_middle_of_a_trial_of_which_all_is_ended(self):
         self.interrupted(Place("interrupt", {}, TREE, FOR_TREE), signal.SIGINT, "exhibit-probe run grandchild")

@@ -35,7 +35,7 @@ static struct rlimit before_raise;
 static bool was_raised;
 
 /* What a child is to do. */
-struct birth {
+struct child {
     const struct spawn_request *request;
     const int *pipes; /* 6, as pipes_open has them */
     int report_fd;    /* where it tells its failure */
@@ -43,9 +43,9 @@ struct birth {
 };
 
 /* In the child: makes itself ready and executes. Only async-signal-safe calls. Returns only on failure. */
-static void child_execute(const struct birth *birth, struct failure *failure)
+static void child_execute(const struct child *child, struct failure *failure)
 {
-    const struct spawn_request *request = birth->request;
+    const struct spawn_request *request = child->request;
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
 
@@ -53,10 +53,10 @@ static void child_execute(const struct birth *birth, struct failure *failure)
     if (setsid() < 0)
         return;
     failure->stage = STAGE_CGROUP;
-    if (birth->group_fd >= 0 && write(birth->group_fd, "0", 1) != 1)
+    if (child->group_fd >= 0 && write(child->group_fd, "0", 1) != 1)
         return;
     failure->stage = STAGE_PIPES;
-    if (dup2(birth->pipes[0], 0) < 0 || dup2(birth->pipes[3], 1) < 0 || dup2(birth->pipes[5], 2) < 0)
+    if (dup2(child->pipes[0], 0) < 0 || dup2(child->pipes[3], 1) < 0 || dup2(child->pipes[5], 2) < 0)
         return;
     (void)syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
     failure->stage = STAGE_CWD;
@@ -75,13 +75,13 @@ static void child_execute(const struct birth *birth, struct failure *failure)
 }
 
 /* All of the child's life before its program. */
-static _Noreturn void child_run(const struct birth *birth)
+static _Noreturn void child_run(const struct child *child)
 {
     struct failure failure;
 
-    child_execute(birth, &failure);
+    child_execute(child, &failure);
     failure.errno_value = errno;
-    (void)!write(birth->report_fd, &failure, sizeof failure);
+    (void)!write(child->report_fd, &failure, sizeof failure);
     _exit(127);
 }
 
@@ -91,7 +91,7 @@ static _Noreturn void child_run(const struct birth *birth)
  * it is copied, before or when it is next written to; the kernel lets this thread wait until the child has executed.
  * Returns its number; negative: it could not be started.
  */
-static pid_t clone_sharing(struct clone_args *args, const struct birth *birth)
+static pid_t clone_sharing(struct clone_args *args, const struct child *child)
 {
     static _Alignas(16) char stack[65536]; /* one child at a time */
     sigset_t all, before;
@@ -105,23 +105,23 @@ static pid_t clone_sharing(struct clone_args *args, const struct birth *birth)
     __asm__ volatile("syscall\n\t"
                      "test %%rax, %%rax\n\t"
                      "jnz 1f\n\t"
-                     "mov %[birth], %%rdi\n\t"
+                     "mov %[child], %%rdi\n\t"
                      "call *%[run]\n\t"
                      "ud2\n"
                      "1:"
                      : "=a"(pid)
-                     : "0"((long)SYS_clone3), "D"(args), "S"(sizeof *args), [birth] "r"(birth), [run] "r"(child_run)
+                     : "0"((long)SYS_clone3), "D"(args), "S"(sizeof *args), [child] "r"(child), [run] "r"(child_run)
                      : "rcx", "r11", "memory");
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return (pid_t)pid;
 }
 #else
-static pid_t clone_sharing(struct clone_args *args, const struct birth *birth)
+static pid_t clone_sharing(struct clone_args *args, const struct child *child)
 {
     pid_t pid = (pid_t)syscall(SYS_clone3, args, sizeof *args);
 
     if (pid == 0)
-        child_run(birth);
+        child_run(child);
     return pid;
 }
 #endif
@@ -130,24 +130,24 @@ static pid_t clone_sharing(struct clone_args *args, const struct birth *birth)
  * Starts the child in the control group, where there is one, from its first instruction on where the kernel can (5.7):
  * to move one takes a lock for which the whole machine waits. Returns as fork.
  */
-static pid_t child_start(const struct spawn_request *request, struct birth *birth)
+static pid_t child_start(const struct spawn_request *request, struct child *child)
 {
     struct clone_args args = {.exit_signal = SIGCHLD};
-    int group_fd = birth->group_fd;
+    int group_fd = child->group_fd;
     pid_t pid;
 
     if (group_fd >= 0) {
         args.flags = CLONE_INTO_CGROUP;
         args.cgroup = (unsigned)request->cgroup->dir_fd;
     }
-    birth->group_fd = -1;
-    pid = clone_sharing(&args, birth);
+    child->group_fd = -1;
+    pid = clone_sharing(&args, child);
     if (pid >= 0)
         return pid;
-    birth->group_fd = group_fd;
+    child->group_fd = group_fd;
     pid = fork();
     if (pid == 0)
-        child_run(birth);
+        child_run(child);
     return pid;
 }
 
@@ -210,7 +210,7 @@ static bool failure_read(int fd, struct failure *failure)
 int spawn_start(const struct spawn_request *request, struct spawned *out, struct err *err)
 {
     int pipes[6] = {-1, -1, -1, -1, -1, -1}, report[2] = {-1, -1};
-    struct birth birth = {.request = request, .pipes = pipes};
+    struct child child = {.request = request, .pipes = pipes};
     struct failure failure = {0};
     struct spawned spawned = {.pid_fd = -1};
     struct proc_stat stat;
@@ -227,9 +227,9 @@ int spawn_start(const struct spawn_request *request, struct spawned *out, struct
         err_set_errno(err, "make a pipe");
         goto undo;
     }
-    birth.report_fd = report[1];
-    birth.group_fd = group_fd;
-    spawned.pid = child_start(request, &birth);
+    child.report_fd = report[1];
+    child.group_fd = group_fd;
+    spawned.pid = child_start(request, &child);
     if (spawned.pid < 0) {
         err_set_errno(err, "start a process");
         goto undo;

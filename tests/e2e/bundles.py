@@ -32,7 +32,8 @@ RECORDINGS = {
 
 
 def record(name, words):
-    """All else rests on these: one with an attempt that a busy machine gave no time is made once more, and told."""
+    """All else rests on these: one with an attempt that a busy machine gave no time is made again, twice at most, and
+    told."""
     for _ in range(3):
         (OUT / f"{name}.exhibit").unlink(missing_ok=True)
         done = record_once(name, words)

@@ -215,6 +215,15 @@ static struct pack *open_forged(struct bytes *file, int *out_fd)
     return pack;
 }
 
+/* Closes it, and releases the groups that it was made of. */
+static void close_forged(struct pack *from, int fd, struct forge_group *groups, size_t count)
+{
+    pack_close(from);
+    (void)close(fd);
+    for (size_t i = 0; i < count; i++)
+        bytes_done(&groups[i].frame);
+}
+
 /* A well-formed pack in which an object has other content than its name says. */
 static void a_false_object_is_found_where_it_is_compressed_anew_and_stays_false_where_its_block_is_taken(void **state)
 {
@@ -242,10 +251,7 @@ static void a_false_object_is_found_where_it_is_compressed_anew_and_stays_false_
     must(pack_writer_finish(writer, &receipt, NULL, &err), &err);
     load(test_folder_fd, "to", &copied);
     refuse(&copied, ERR_MISMATCH, "has other content");
-    pack_close(from);
-    (void)close(fd);
-    for (size_t i = 0; i < 3; i++)
-        bytes_done(&groups[i].frame);
+    close_forged(from, fd, groups, 3);
 }
 
 static void objects_that_do_not_tile_the_content_are_refused(void **state)
@@ -266,10 +272,7 @@ static void objects_that_do_not_tile_the_content_are_refused(void **state)
     from = open_forged(&file, &fd);
     refuse_copy(from, PACK_INPUT, ERR_FORMAT, "FORMAT 1.5: an object does not begin where the one before ends",
                 pack_index_block(&from->index[1], 0).frame);
-    pack_close(from);
-    (void)close(fd);
-    for (size_t i = 0; i < 2; i++)
-        bytes_done(&groups[i].frame);
+    close_forged(from, fd, groups, 2);
 }
 
 static void an_empty_object_of_another_name_is_refused(void **state)
@@ -288,10 +291,7 @@ static void an_empty_object_of_another_name_is_refused(void **state)
     three[0] = (struct thing){.wanted = true, .digest = groups[1].entries[1].digest};
     refuse_copy(from, PACK_INPUT, ERR_MISMATCH, "FORMAT 4.8: an object of size 0 has another digest",
                 (struct frame_range){0});
-    pack_close(from);
-    (void)close(fd);
-    for (size_t i = 0; i < 2; i++)
-        bytes_done(&groups[i].frame);
+    close_forged(from, fd, groups, 2);
 }
 
 /* Writes a pack in which a large object has another name, and its frames and indexes are right: by a patched index. */

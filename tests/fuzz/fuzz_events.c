@@ -1,7 +1,9 @@
 /*
- * The event log. The first byte of an input says into how large segments the log is cut; the rest is the log. A log
- * that is accepted is what events_append makes of its events.
+ * The event log. The first byte of an input says into how large segments the log is cut; the rest is the log. Each
+ * segment is told to have one and the same digest, which a link can name. A log that is accepted is what events_append
+ * makes of its events.
  */
+#include "formats/digest.h"
 #include "formats/stream.h"
 #include "fuzz.h"
 
@@ -50,10 +52,27 @@ static int take_event(void *context, const Exhibit__Event *event, struct err *er
     return 0;
 }
 
+/* The stream that tells the segments of a log; its list is the caller's to free. */
+static Exhibit__Stream stream_of(const struct log *log)
+{
+    static uint8_t digest[] = "the digest of each segment here.";
+    static Exhibit__Segment segment = EXHIBIT__SEGMENT__INIT;
+    Exhibit__Stream stream = EXHIBIT__STREAM__INIT;
+
+    segment.sha256 = (ProtobufCBinaryData){DIGEST_BYTES, digest};
+    stream.n_segments = (log->size_bytes + log->segment_bytes - 1) / log->segment_bytes;
+    stream.segments = calloc(stream.n_segments + 1, sizeof(*stream.segments));
+    fuzz_want(stream.segments != NULL, "memory");
+    for (size_t i = 0; i < stream.n_segments; i++)
+        stream.segments[i] = &segment;
+    return stream;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     struct log log = {0};
     struct err err = {0};
+    Exhibit__Stream stream;
     int code;
 
     if (size_bytes == 0)
@@ -61,8 +80,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     log.data = data + 1;
     log.size_bytes = size_bytes - 1;
     log.segment_bytes = 1 + (size_t)data[0] * data[0];
+    stream = stream_of(&log);
     fed = &log;
-    code = events_read(NULL, NULL, take_event, &log, &err);
+    code = events_read(NULL, &stream, take_event, &log, &err);
+    free(stream.segments);
     fuzz_want_answer(code, &err);
     if (code == 0 && log.size_bytes > 0)
         fuzz_want(log.again.size_bytes == log.size_bytes && memcmp(log.again.data, log.data, log.size_bytes) == 0,

@@ -1,4 +1,5 @@
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "base/file.h"
 #include "formats/claim.h"
 #include "record/args.h"
@@ -292,6 +293,7 @@ int main(int argc, char **argv)
     bool interrupted = false;
     int status;
 
+    heap_begin();
     standard_descriptors_take();
     if (args_parse(argc, argv, &args, &err) < 0) {
         complain(&err);

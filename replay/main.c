@@ -3,6 +3,7 @@
  * process confines itself, and only then hostile bytes are read.
  */
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "formats/claim.h"
 #include "replay/args.h"
 #include "replay/bundle.h"
@@ -153,6 +154,7 @@ int main(int argc, char **argv)
     struct args args;
     struct err err = {0};
 
+    heap_begin();
     if (replay_args_parse(argc, argv, &args, &err) < 0) {
         replay_say(NULL, err.text);
         return EXIT_USAGE;

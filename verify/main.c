@@ -3,6 +3,7 @@
  * else, and only then reads what others wrote.
  */
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "base/file.h"
 #include "formats/oracle.h"
 #include "verify/args.h"
@@ -128,6 +129,7 @@ int main(int argc, char *argv[])
     struct err err = {0};
     int status;
 
+    heap_begin();
     if (verify_args_parse(argc, argv, &args, &err) < 0)
         return verify_complain(NULL, &err, EXIT_USAGE);
     if (args.help)

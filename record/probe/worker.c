@@ -14,10 +14,13 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+/* What a process may take until it runs, which is no time of the attempt: on a busy machine far more than usual. */
+#define START_LIMIT_MS 400
+
 /* What the worker does: tries what it is asked to, until nobody asks any more. */
 static _Noreturn void work(const struct lines *lines, pid_t role_pid, int ask_fd, int answer_fd, uint32_t round)
 {
-    uint8_t effect;
+    uint8_t effect = 0;
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         (void)alarm(1); /* a kernel without it: more time than a round can take, and still a bound */
@@ -29,6 +32,7 @@ static _Noreturn void work(const struct lines *lines, pid_t role_pid, int ask_fd
     (void)close(STDERR_FILENO);
     if (lines->file_fd >= 0)
         (void)close(lines->file_fd);
+    (void)!write(answer_fd, &effect, 1); /* ready */
     while (read(ask_fd, &effect, 1) == 1 && effect < EFFECT_COUNT) {
         struct told told = attempt_make(lines->assignment, (enum effect)effect, round);
 
@@ -36,30 +40,6 @@ static _Noreturn void work(const struct lines *lines, pid_t role_pid, int ask_fd
             break;
     }
     _exit(0);
-}
-
-static bool worker_start(struct worker *worker, const struct lines *lines, char *verb, uint32_t round)
-{
-    int ask[2] = {-1, -1}, answer[2] = {-1, -1};
-    pid_t role_pid = getpid(), pid = -1;
-
-    if (pipe2(ask, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0)
-        pid = fork();
-    if (pid == 0) {
-        tree_step_aside(verb, "try");
-        (void)close(ask[1]);
-        (void)close(answer[0]);
-        work(lines, role_pid, ask[0], answer[1], round);
-    }
-    cleanup_fd(&ask[0]);
-    cleanup_fd(&answer[1]);
-    if (pid < 0) {
-        cleanup_fd(&ask[1]);
-        cleanup_fd(&answer[0]);
-        return false;
-    }
-    *worker = (struct worker){.pid = pid, .ask_fd = ask[1], .answer_fd = answer[0]};
-    return true;
 }
 
 /* Waits for the worker's end. Returns the signal that ended it; 0: none did. */
@@ -97,6 +77,36 @@ static bool wait_readable(int fd, uint64_t deadline_ns)
         if (count == 0 || errno != EINTR)
             return false;
     }
+}
+
+static bool worker_start(struct worker *worker, const struct lines *lines, char *verb, uint32_t round)
+{
+    int ask[2] = {-1, -1}, answer[2] = {-1, -1};
+    pid_t role_pid = getpid(), pid = -1;
+    uint8_t ready;
+
+    if (pipe2(ask, O_CLOEXEC) == 0 && pipe2(answer, O_CLOEXEC) == 0)
+        pid = fork();
+    if (pid == 0) {
+        tree_step_aside(verb, "try");
+        (void)close(ask[1]);
+        (void)close(answer[0]);
+        work(lines, role_pid, ask[0], answer[1], round);
+    }
+    cleanup_fd(&ask[0]);
+    cleanup_fd(&answer[1]);
+    if (pid < 0) {
+        cleanup_fd(&ask[1]);
+        cleanup_fd(&answer[0]);
+        return false;
+    }
+    *worker = (struct worker){.pid = pid, .ask_fd = ask[1], .answer_fd = answer[0]};
+    if (!wait_readable(answer[0], clock_now_ns() + START_LIMIT_MS * NS_PER_MS)) {
+        worker_stop(worker);
+        return false;
+    }
+    (void)!read(answer[0], &ready, 1); /* nothing where it is dead already: the attempt finds that too */
+    return true;
 }
 
 bool worker_attempt(struct worker *worker, const struct lines *lines, char *verb, enum effect effect, uint32_t round,

@@ -3,6 +3,7 @@
  * rejudge BUNDLE [ORACLE]. For tests: the recorder itself judges only what it records.
  */
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "base/file.h"
 #include "formats/claim.h"
 #include "formats/oracle.h"
@@ -125,11 +126,13 @@ static int rejudge(struct feed *feed, const char *oracle_file, struct err *err)
 
 int main(int argc, char **argv)
 {
-    struct feed feed = {.streams = calloc(STREAMS_MAX, sizeof(struct kept_stream))};
+    struct feed feed = {0};
     struct err err = {0};
     AUTO_FD int fd = argc == 2 || argc == 3 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
     int code;
 
+    heap_begin();
+    feed.streams = calloc(STREAMS_MAX, sizeof(struct kept_stream));
     if (fd < 0 || feed.streams == NULL)
         return 2;
     code = pack_open(fd, &feed.pack, &err);

@@ -25,6 +25,6 @@ void heap_begin(void)
     (void)mallopt(M_TRIM_THRESHOLD, 4 * LARGE_PAGE_BYTES);
     first = malloc(1);
     free(first);
-    if ((uintptr_t)sbrk(0) >= begin + 2 * LARGE_PAGE_BYTES) /* no other malloc than libc's */
+    if ((uintptr_t)sbrk(0) >= begin + 2 * LARGE_PAGE_BYTES)                /* no other malloc than libc's */
         (void)madvise((void *)begin, 2 * LARGE_PAGE_BYTES, MADV_HUGEPAGE); /* a wish */
 }

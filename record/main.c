@@ -1,6 +1,6 @@
 #include "base/cleanup.h"
-#include "base/heap.h"
 #include "base/file.h"
+#include "base/heap.h"
 #include "formats/claim.h"
 #include "record/args.h"
 #include "record/check.h"

@@ -3,8 +3,8 @@
  * else, and only then reads what others wrote.
  */
 #include "base/cleanup.h"
-#include "base/heap.h"
 #include "base/file.h"
+#include "base/heap.h"
 #include "formats/oracle.h"
 #include "verify/args.h"
 #include "verify/confine_self.h"

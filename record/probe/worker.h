@@ -18,9 +18,9 @@ struct worker {
 };
 
 /*
- * Has an effect tried for a round within ATTEMPT_LIMIT_MS. Starts a worker where there is none, and ends one that hung
- * or died. `lines` announces the attempt just before; a worker runs already by then. False: no attempt was made or nothing
- * is known of it (no process could be made, or none that ran); out is then unset. `verb` is the role's own argv[ARG_VERB].
+ * Has an effect tried for a round within ATTEMPT_LIMIT_MS. Starts a worker where there is none, which runs before
+ * `lines` announces the attempt, and ends one that hung or died. False: no attempt was made or nothing is known of it
+ * (no process could be made, or none that ran); out is then unset. `verb` is the role's own argv[ARG_VERB].
  */
 bool worker_attempt(struct worker *worker, const struct lines *lines, char *verb, enum effect effect, uint32_t round,
                     struct told *out);

@@ -4,6 +4,7 @@ Needs Debian's Python, which has the packages that it reads bundles with.
 """
 import contextlib
 import functools
+import gc
 import hashlib
 import importlib
 import json
@@ -12,6 +13,7 @@ import subprocess
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "independent"
+gc.set_threshold(100000)  # a bundle is thousands of objects, hardly any of them in circles: not to be looked at so often
 
 
 def loaded(*wanted):

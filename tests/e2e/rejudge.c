@@ -3,8 +3,8 @@
  * rejudge BUNDLE [ORACLE]. For tests: the recorder itself judges only what it records.
  */
 #include "base/cleanup.h"
-#include "base/heap.h"
 #include "base/file.h"
+#include "base/heap.h"
 #include "formats/claim.h"
 #include "formats/oracle.h"
 #include "formats/stream.h"

@@ -19,7 +19,7 @@ class Apart:
 
     def __init__(self, raw):
         try:
-            root = nodes.compose(raw)
+            root = nodes.compose(raw, quick=True)
         except nodes.BadOracle:
             root = None
         self.readable = isinstance(root, yaml.MappingNode)

@@ -30,7 +30,8 @@ def _holds(pieces, needles, proofs):
         left += piece
         if any(needle in left for needle in needles):
             return True
-        if any(found[at:at + 64] in proofs for found in DIGITS.findall(left) for at in range(len(found) - 63)):
+        if proofs and any(found[at:at + 64] in proofs for found in DIGITS.findall(left)
+                          for at in range(len(found) - 63)):
             return True
         left = left[-keep:] if keep else b""
     return False

@@ -34,14 +34,20 @@ class Judges:
         """One of the bundles of bundles.py."""
         return Facts.read(self.build / "test-bundles" / f"{name}.exhibit")
 
-    def write(self, container):
-        path = pathlib.Path(self.room.name) / "bundle.exhibit"
+    def write(self, container, name="bundle"):
+        path = pathlib.Path(self.room.name) / f"{name}.exhibit"
         pack.write(path, container)
         return path
 
     def replay(self, path):
         done = shell(self.build / "bin" / "exhibit-replay", path, "--json")
         return Said(done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr)
+
+    def replay_many(self, paths):
+        """What one call says of many, by path: its line, as JSON. Its exit code is not looked at."""
+        done = shell(self.build / "bin" / "exhibit-replay", *paths, "--json", "-j", "1")
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        return {pathlib.Path(line["bundle"]): line for line in lines if isinstance(line.get("bundle"), str)}
 
     def verify(self, path):
         done = shell(self.build / "bin" / "exhibit-verify", path, "--json")

@@ -9,6 +9,8 @@
 #include "record/output.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,18 +62,31 @@ static int observations_take(struct exporting *exporting, struct err *err)
     return 0;
 }
 
+static void progress(const struct exporting *exporting, uint32_t number, const char *what)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof text, "export: %s of pack %" PRIu32 " of %" PRIu32, what, number + 1,
+                   store_pack_count(exporting->store));
+    if (exporting->request->progress != NULL)
+        exporting->request->progress(exporting->request->context, text);
+}
+
 /* Takes the inputs that are needed: from its own pack first. *out_own: how many it had. */
 static int inputs_take(struct exporting *exporting, uint64_t *out_own, struct err *err)
 {
     struct gather *gather = &exporting->inputs;
 
+    progress(exporting, exporting->number, "observations and inputs");
     if (gather_start(gather, exporting->store, &exporting->needs, exporting->to, err) < 0 ||
         gather_pack(gather, exporting->number, exporting->own.pack, err) < 0)
         return err->code;
     *out_own = gather->counts.object_count;
-    for (uint32_t i = 0; i < store_pack_count(exporting->store) && gather_missing(gather) > 0; i++)
+    for (uint32_t i = 0; i < store_pack_count(exporting->store) && gather_missing(gather) > 0; i++) {
+        progress(exporting, i, "inputs");
         if (i != exporting->number && gather_number(gather, i, err) < 0)
             return err->code;
+    }
     return exporting->needs.promises ? gather_check(gather, err) : 0;
 }
 

@@ -13,8 +13,9 @@ struct export_request {
     const char *store;   /* the folder */
     const char *receipt; /* its digest, or how that begins */
     const char *output;
-    bool with_local;                               /* the contents of local inputs, too */
-    void (*note)(void *context, const char *text); /* what was passed over or is waited for; a line each */
+    bool with_local;                                   /* the contents of local inputs, too */
+    void (*note)(void *context, const char *text);     /* what was passed over or is waited for; a line each */
+    void (*progress)(void *context, const char *text); /* what is done now; valid during the call. NULL: none listens */
     void *context;
 };
 

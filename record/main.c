@@ -58,16 +58,27 @@ static void standard_descriptors_take(void)
         (void)close(fd);
 }
 
-/* Notes go to stderr, a line each. */
-static void note(const char *text)
+static bool progress_stands; /* in the last line of the terminal */
+
+static void progress_clear(void)
 {
-    (void)fprintf(stderr, "exhibit-record: %s\n", text);
+    if (progress_stands)
+        (void)fputs("\r\033[K", stderr);
+    progress_stands = false;
 }
 
 static void progress_print(void *context, const char *text)
 {
     (void)context;
     (void)fprintf(stderr, "\r\033[K%s", text);
+    progress_stands = true;
+}
+
+/* Notes go to stderr, a line each. */
+static void note(const char *text)
+{
+    progress_clear();
+    (void)fprintf(stderr, "exhibit-record: %s\n", text);
 }
 
 /* Prints a failure as one line, whatever names of files it quotes. */
@@ -181,8 +192,7 @@ static int record(const struct args *args, Exhibit__Claim **out, bool *out_inter
                                                           .progress = terminal ? progress_print : NULL,
                                                           .note = note},
                               out, out_interrupted, err);
-    if (terminal)
-        (void)fprintf(stderr, "\r\033[K");
+    progress_clear();
     task_done(&task);
     return code;
 }
@@ -203,11 +213,14 @@ static void store_noted(void *context, const char *text)
 /* The commands that make or drop something without recording it. Returns the exit status. */
 static int verb(const struct args *args)
 {
+    const struct store_listener listener = {.note = store_noted,
+                                            .progress = isatty(STDERR_FILENO) == 1 ? progress_print : NULL};
     struct err err = {0};
-    int code = args->command == ARGS_EXPORT  ? store_verb_export(args, store_noted, &err)
-               : args->command == ARGS_PRUNE ? store_verb_prune(args, store_noted, &err)
-                                             : store_verb_salvage(args, store_noted, &err);
+    int code = args->command == ARGS_EXPORT  ? store_verb_export(args, &listener, &err)
+               : args->command == ARGS_PRUNE ? store_verb_prune(args, &listener, &err)
+                                             : store_verb_salvage(args, &listener, &err);
 
+    progress_clear();
     if (code == 0) /* salvage: as any judge of the bundle says */
         return args->command == ARGS_SALVAGE ? STATUS_INCOMPLETE : STATUS_DONE;
     (void)fflush(stdout);
@@ -229,8 +242,7 @@ static int store_tell(const struct args *args, const struct store *store, int *o
         return code;
     }
     code = store_check(store, terminal ? progress_print : NULL, stdout, &report, err);
-    if (terminal)
-        (void)fprintf(stderr, "\r\033[K");
+    progress_clear();
     if (code < 0)
         return code;
     (void)printf("%" PRIu32 " pack%s, %" PRIu64 " bytes checked: ", report.pack_count,

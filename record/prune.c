@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -104,12 +106,23 @@ static int pack_grow_anew(struct pruning *pruning, uint32_t number, const struct
     return 0;
 }
 
+static void progress(const struct pruning *pruning, uint32_t number)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof text, "prune: pack %" PRIu32 " of %" PRIu32, number + 1,
+                   store_pack_count(pruning->store));
+    if (pruning->request->progress != NULL)
+        pruning->request->progress(pruning->request->context, text);
+}
+
 static int packs_grow(struct pruning *pruning, struct err *err)
 {
     for (uint32_t i = 0; i < store_pack_count(pruning->store); i++) {
         struct needs moves = {0};
         int code = pruning->dropped[i] ? 0 : prune_risks_moves(pruning->risks, i, &moves, err);
 
+        progress(pruning, i);
         if (code == 0 && needs_count(&moves) > 0)
             code = pack_grow_anew(pruning, i, &moves, err);
         needs_done(&moves);

@@ -9,10 +9,11 @@
 #include <stdint.h>
 
 struct prune_request {
-    const char *store;                             /* the folder */
-    const char *const *receipts;                   /* their digests, or how these begin */
-    size_t receipt_count;                          /* at least 1 */
-    void (*note)(void *context, const char *text); /* what is waited for, passed over, removed; a line each */
+    const char *store;                                 /* the folder */
+    const char *const *receipts;                       /* their digests, or how these begin */
+    size_t receipt_count;                              /* at least 1 */
+    void (*note)(void *context, const char *text);     /* what is waited for, passed over, removed; a line each */
+    void (*progress)(void *context, const char *text); /* what is done now; valid during the call. NULL: none listens */
     void *context;
 };
 

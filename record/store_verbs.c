@@ -13,17 +13,26 @@ static int printed(struct err *err)
     return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
 }
 
-int store_verb_export(const struct args *args, void (*note)(void *context, const char *text), struct err *err)
+/* What is done now is over. */
+static int told(const struct store_listener *listener, int code)
+{
+    if (listener->progress != NULL)
+        listener->progress(NULL, "");
+    return code;
+}
+
+int store_verb_export(const struct args *args, const struct store_listener *listener, struct err *err)
 {
     const struct export_request request = {.store = args->store,
                                            .receipt = args->operands[0],
                                            .output = args->output,
                                            .with_local = args->with_local,
-                                           .note = note};
+                                           .note = listener->note,
+                                           .progress = listener->progress};
     struct export_report report;
     char digits[2 * DIGEST_BYTES + 1];
 
-    if (export_make(&request, &report, err) < 0)
+    if (told(listener, export_make(&request, &report, err)) < 0)
         return err->code;
     hex_encode(report.receipt.bytes, DIGEST_BYTES, digits);
     (void)printf("%s has receipt %s: %" PRIu64 " objects (%" PRIu64 " of them from other packs), %" PRIu64
@@ -33,14 +42,15 @@ int store_verb_export(const struct args *args, void (*note)(void *context, const
     return printed(err);
 }
 
-int store_verb_prune(const struct args *args, void (*note)(void *context, const char *text), struct err *err)
+int store_verb_prune(const struct args *args, const struct store_listener *listener, struct err *err)
 {
     const struct prune_request request = {.store = args->store,
                                           .receipts = (const char *const *)args->operands,
                                           .receipt_count = args->operand_count,
-                                          .note = note};
+                                          .note = listener->note,
+                                          .progress = listener->progress};
     struct prune_report report;
-    int code = prune_make(&request, &report, err);
+    int code = told(listener, prune_make(&request, &report, err));
 
     if (report.grown_count > 0)
         (void)printf("moved %" PRIu64 " objects into %" PRIu32 " packs that need them: %" PRIu64 " bytes\n",
@@ -53,10 +63,10 @@ int store_verb_prune(const struct args *args, void (*note)(void *context, const 
     return printed(err);
 }
 
-int store_verb_salvage(const struct args *args, void (*note)(void *context, const char *text), struct err *err)
+int store_verb_salvage(const struct args *args, const struct store_listener *listener, struct err *err)
 {
     const struct salvage_request request = {
-        .from = args->operands[0], .output = args->output, .store = args->store, .note = note};
+        .from = args->operands[0], .output = args->output, .store = args->store, .note = listener->note};
     struct salvage_report report;
 
     if (salvage_make(&request, &report, err) < 0)

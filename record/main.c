@@ -71,7 +71,7 @@ static void progress_print(void *context, const char *text)
 {
     (void)context;
     (void)fprintf(stderr, "\r\033[K%s", text);
-    progress_stands = true;
+    progress_stands = text[0] != 0;
 }
 
 /* Notes go to stderr, a line each. */

@@ -60,7 +60,7 @@ static void standard_descriptors_take(void)
 
 static bool progress_stands; /* in the last line of the terminal */
 
-static void progress_clear(void)
+static void progress_end(void)
 {
     if (progress_stands)
         (void)fputs("\r\033[K", stderr);
@@ -77,7 +77,7 @@ static void progress_print(void *context, const char *text)
 /* Notes go to stderr, a line each. */
 static void note(const char *text)
 {
-    progress_clear();
+    progress_end();
     (void)fprintf(stderr, "exhibit-record: %s\n", text);
 }
 
@@ -192,7 +192,7 @@ static int record(const struct args *args, Exhibit__Claim **out, bool *out_inter
                                                           .progress = terminal ? progress_print : NULL,
                                                           .note = note},
                               out, out_interrupted, err);
-    progress_clear();
+    progress_end();
     task_done(&task);
     return code;
 }
@@ -220,7 +220,7 @@ static int verb(const struct args *args)
                : args->command == ARGS_PRUNE ? store_verb_prune(args, &listener, &err)
                                              : store_verb_salvage(args, &listener, &err);
 
-    progress_clear();
+    progress_end();
     if (code == 0) /* salvage: as any judge of the bundle says */
         return args->command == ARGS_SALVAGE ? STATUS_INCOMPLETE : STATUS_DONE;
     (void)fflush(stdout);
@@ -242,7 +242,7 @@ static int store_tell(const struct args *args, const struct store *store, int *o
         return code;
     }
     code = store_check(store, terminal ? progress_print : NULL, stdout, &report, err);
-    progress_clear();
+    progress_end();
     if (code < 0)
         return code;
     (void)printf("%" PRIu32 " pack%s, %" PRIu64 " bytes checked: ", report.pack_count,

@@ -27,7 +27,7 @@ int observer_tick(struct observer *observer, struct err *err)
         code = observer_snapshot(observer, err);
     else if (observer_events_drain(observer, err) < 0)
         return err->code;
-    observer_fresh_look(observer);
+    observer_fresh_look(observer, observer_youth_ns(observer));
     if (observer->events != NULL && code == 0 && clock_now_ns() - observer->swept_at_ns > SWEEP_EACH_NS)
         code = observer_sweep(observer, false, err);
     if (code == 0)
@@ -60,7 +60,7 @@ int observer_settle(struct observer *observer, struct err *err)
         (void)nanosleep(&pause, NULL);
         if (observer_events_drain(observer, err) < 0)
             return err->code;
-        observer_fresh_look(observer);
+        observer_fresh_look(observer, 0);
     }
     return observer_sweep(observer, true, err);
 }

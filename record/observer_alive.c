@@ -56,7 +56,7 @@ size_t observer_remaining(struct observer *observer)
 {
     size_t remaining = 0;
 
-    observer_fresh_look(observer);
+    observer_fresh_look(observer, 0);
     for (size_t i = 0; i < observer->members.count; i++)
         remaining += !proc_is_gone(observer->members.items[i].pid, observer->members.items[i].start_time);
     return remaining;
@@ -64,7 +64,7 @@ size_t observer_remaining(struct observer *observer)
 
 void observer_kill(struct observer *observer)
 {
-    observer_fresh_look(observer);
+    observer_fresh_look(observer, 0);
     for (size_t i = 0; i < observer->members.count; i++) {
         const struct member *member = &observer->members.items[i];
         AUTO_FD int fd = (int)syscall(SYS_pidfd_open, member->pid, 0u);

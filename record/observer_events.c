@@ -13,6 +13,11 @@
 #define STORM_WINDOW_NS 10000000ull /* more than STORM_EVENTS in so long are a storm */
 #define STORM_EVENTS 64
 #define STORM_PAUSE_NS 2000000
+/* So are these, one after the other in less than QUIET_EACH_NS each and none that executed anything between them: slow,
+ * but there is nobody who has to be looked at before he ends. */
+#define QUIET_ENDS 12
+#define QUIET_EACH_NS 6000000ull
+#define QUIET_PAUSE_NS 4000000
 
 static int exit_take(struct observer *observer, struct member *member, int wait_status, struct err *err)
 {
@@ -55,6 +60,7 @@ static int event_take(void *context, const struct process_event *event, struct e
         member->threaded = true;
         return 0;
     }
+    observer->quiet_ends = event->kind == PROCESS_EVENT_EXIT ? observer->quiet_ends + 1 : 0;
     if (event->kind == PROCESS_EVENT_EXIT)
         return exit_take(observer, member, event->wait_status, err);
     if (observer_put_exec(&observer->log, event->pid, err) < 0)
@@ -62,18 +68,32 @@ static int event_take(void *context, const struct process_event *event, struct e
     return observer_identity_look(observer, event->pid, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS, true, err);
 }
 
-void observer_fresh_look(struct observer *observer)
+uint64_t observer_youth_ns(const struct observer *observer)
 {
+    return observer->quiet_ends > QUIET_ENDS ? QUIET_PAUSE_NS : 0;
+}
+
+void observer_fresh_look(struct observer *observer, uint64_t youth_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    size_t kept_bytes = 0;
+
     for (size_t at = 0; at < observer->fresh.size_bytes; at += sizeof(pid_t)) {
         struct member *member;
         pid_t pid;
 
         memcpy(&pid, observer->fresh.data + at, sizeof pid);
         member = members_find(&observer->members, pid);
-        if (member != NULL && member->start_time == 0)
+        if (member == NULL || member->start_time != 0)
+            continue;
+        if (now_ns - member->seen_at_ns < youth_ns) {
+            memcpy(observer->fresh.data + kept_bytes, &pid, sizeof pid);
+            kept_bytes += sizeof pid;
+        } else {
             member->start_time = lineage_start_time(&observer->members, pid);
+        }
     }
-    observer->fresh.size_bytes = 0;
+    observer->fresh.size_bytes = kept_bytes;
 }
 
 int observer_events_drain(struct observer *observer, struct err *err)
@@ -91,22 +111,35 @@ int observer_events_drain(struct observer *observer, struct err *err)
     return observer_put_lost(&observer->log, lost, err);
 }
 
+/* How long the events are to wait in the kernel, in nanoseconds; 0: not at all. */
+static long pause_ns(struct observer *observer)
+{
+    uint64_t now_ns = clock_now_ns();
+
+    if (now_ns - observer->window_at_ns > STORM_WINDOW_NS) {
+        observer->window_at_ns = now_ns;
+        observer->window_events = 0;
+    }
+    if (observer->quiet_ends == 0 || now_ns - observer->quiet_at_ns > observer->quiet_ends * QUIET_EACH_NS) {
+        observer->quiet_at_ns = now_ns;
+        observer->quiet_ends = 0;
+    }
+    if (observer->quiet_ends > QUIET_ENDS)
+        return QUIET_PAUSE_NS;
+    return observer->window_events > STORM_EVENTS ? STORM_PAUSE_NS : 0;
+}
+
 /*
  * In a storm the events wait in the kernel for a moment, to be taken many at once: to be woken by each would take from
  * the subject what it is measured with. An exec is looked at that much later then.
  */
 int observer_events_ready(void *context, uint32_t ready, struct err *err)
 {
-    static const struct timespec pause = {.tv_nsec = STORM_PAUSE_NS};
     struct observer *observer = context;
-    uint64_t now_ns = clock_now_ns();
+    const struct timespec pause = {.tv_nsec = pause_ns(observer)};
 
     (void)ready;
-    if (now_ns - observer->window_at_ns > STORM_WINDOW_NS) {
-        observer->window_at_ns = now_ns;
-        observer->window_events = 0;
-    }
-    if (observer->window_events > STORM_EVENTS)
+    if (pause.tv_nsec > 0)
         (void)nanosleep(&pause, NULL);
     return observer_events_drain(observer, err);
 }

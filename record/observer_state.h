@@ -27,6 +27,8 @@ struct observer {
     uint64_t swept_at_ns;
     uint64_t window_at_ns; /* when the counting of window_events began */
     unsigned window_events;
+    uint64_t quiet_at_ns; /* when the counting of quiet_ends began */
+    unsigned quiet_ends;  /* ends of members since one executed something */
     uint64_t lost;
     void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns);
     void *context;
@@ -61,10 +63,13 @@ int observer_identities_look(struct observer *observer, struct err *err);
 /* ---- observer_events.c ---- */
 
 /*
- * Reads when the processes started that became known and have not ended yet: in a storm that is hardly one of them, and
- * to read each at once would slow the storm down.
+ * Reads when the processes started that became known at least `youth_ns` ago and have not ended yet: in a storm that is
+ * hardly one of them, and to read each at once would slow the storm down. The younger ones are for the next call.
  */
-void observer_fresh_look(struct observer *observer);
+void observer_fresh_look(struct observer *observer, uint64_t youth_ns);
+
+/* How long those that become known can be left alone, in nanoseconds: in a storm they may end by themselves. */
+uint64_t observer_youth_ns(const struct observer *observer);
 
 /* Takes what process events there are. */
 int observer_events_drain(struct observer *observer, struct err *err);

@@ -161,8 +161,8 @@ check "a hung and failed attempts are outcomes" grep -qx \
 mapfile -t list < <(keys effects=udp,tcp lifetime_ms=300)
 "$build/bin/kill_on_udp" "$probe" run parent $nonce "${list[@]}" >"$work/out"
 check "a killed attempt is an outcome" grep -qx "EXHIBIT1 row $nonce parent 1 udp=signal:31 tcp=ok" "$work/out"
-mapfile -t list < <(keys effects=read,udp lifetime_ms=300)
-ASAN_OPTIONS=detect_leaks=0 strace -f -qqq -o /dev/null -e inject=getppid:delay_enter=200000 \
+mapfile -t list < <(keys effects=read,udp lifetime_ms=1500)
+ASAN_OPTIONS=detect_leaks=0 strace -f -qqq -o /dev/null -e inject=getppid:delay_enter=130000 \
     "$probe" run parent $nonce "${list[@]}" >"$work/out" # the first that a new worker calls
 check "what a process takes to start is no time of an attempt" grep -qE \
     "^EXHIBIT1 row $nonce parent 1 read=ok:[0-9a-f]{64} udp=ok$" "$work/out"

@@ -49,19 +49,6 @@ static int receipt_find(struct exporting *exporting, struct err *err)
     return 0;
 }
 
-/* Takes all observations: they are in the receipt's own pack. */
-static int observations_take(struct exporting *exporting, struct err *err)
-{
-    const struct pack_wish all = {0};
-    char name[STORE_NAME_BYTES];
-    struct digest receipt = store_receipt(exporting->store, exporting->number);
-
-    store_pack_name(&receipt, name);
-    if (pack_copy(exporting->own.pack, PACK_OBSERVATION, &all, exporting->to, &exporting->observations, err) < 0)
-        return err_wrap(err, "%s/%s", exporting->request->store, name);
-    return 0;
-}
-
 static void progress(const struct exporting *exporting, uint32_t number, const char *what)
 {
     char text[128];
@@ -72,19 +59,35 @@ static void progress(const struct exporting *exporting, uint32_t number, const c
         exporting->request->progress(exporting->request->context, text);
 }
 
+/* Takes all observations: they are in the receipt's own pack. */
+static int observations_take(struct exporting *exporting, struct err *err)
+{
+    const struct pack_wish all = {0};
+    char name[STORE_NAME_BYTES];
+    struct digest receipt = store_receipt(exporting->store, exporting->number);
+
+    progress(exporting, exporting->number, "observations");
+    store_pack_name(&receipt, name);
+    if (pack_copy(exporting->own.pack, PACK_OBSERVATION, &all, exporting->to, &exporting->observations, err) < 0)
+        return err_wrap(err, "%s/%s", exporting->request->store, name);
+    return 0;
+}
+
 /* Takes the inputs that are needed: from its own pack first. *out_own: how many it had. */
 static int inputs_take(struct exporting *exporting, uint64_t *out_own, struct err *err)
 {
     struct gather *gather = &exporting->inputs;
 
-    progress(exporting, exporting->number, "observations and inputs");
+    progress(exporting, exporting->number, "inputs");
     if (gather_start(gather, exporting->store, &exporting->needs, exporting->to, err) < 0 ||
         gather_pack(gather, exporting->number, exporting->own.pack, err) < 0)
         return err->code;
     *out_own = gather->counts.object_count;
     for (uint32_t i = 0; i < store_pack_count(exporting->store) && gather_missing(gather) > 0; i++) {
+        if (i == exporting->number)
+            continue;
         progress(exporting, i, "inputs");
-        if (i != exporting->number && gather_number(gather, i, err) < 0)
+        if (gather_number(gather, i, err) < 0)
             return err->code;
     }
     return exporting->needs.promises ? gather_check(gather, err) : 0;

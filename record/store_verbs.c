@@ -13,12 +13,11 @@ static int printed(struct err *err)
     return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
 }
 
-/* What is done now is over. */
-static int told(const struct store_listener *listener, int code)
+/* Before anything is printed: nothing is done any more. */
+static void progress_none(const struct store_listener *listener)
 {
     if (listener->progress != NULL)
         listener->progress(NULL, "");
-    return code;
 }
 
 int store_verb_export(const struct args *args, const struct store_listener *listener, struct err *err)
@@ -31,9 +30,11 @@ int store_verb_export(const struct args *args, const struct store_listener *list
                                            .progress = listener->progress};
     struct export_report report;
     char digits[2 * DIGEST_BYTES + 1];
+    int code = export_make(&request, &report, err);
 
-    if (told(listener, export_make(&request, &report, err)) < 0)
-        return err->code;
+    progress_none(listener);
+    if (code < 0)
+        return code;
     hex_encode(report.receipt.bytes, DIGEST_BYTES, digits);
     (void)printf("%s has receipt %s: %" PRIu64 " objects (%" PRIu64 " of them from other packs), %" PRIu64
                  " blocks as they were, %" PRIu64 " bytes\n",
@@ -50,8 +51,9 @@ int store_verb_prune(const struct args *args, const struct store_listener *liste
                                           .note = listener->note,
                                           .progress = listener->progress};
     struct prune_report report;
-    int code = told(listener, prune_make(&request, &report, err));
+    int code = prune_make(&request, &report, err);
 
+    progress_none(listener);
     if (report.grown_count > 0)
         (void)printf("moved %" PRIu64 " objects into %" PRIu32 " packs that need them: %" PRIu64 " bytes\n",
                      report.moved_count, report.grown_count, report.moved_bytes);

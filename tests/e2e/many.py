@@ -10,7 +10,6 @@ import functools
 import json
 import os
 import pathlib
-import pty
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import tempfile
 import unittest
 
 import fourth
+import terminal
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
@@ -270,20 +270,11 @@ class Few(unittest.TestCase):
         self.assertIn("a.exhibit: GO -> GO", done.stdout)
 
     def test_a_bar_on_a_terminal_and_nowhere_else(self):
-        ours, theirs = pty.openpty()
         with open(PLACE / "out", "w+") as out:
-            done = subprocess.Popen([REPLAY, "-j", "1", ALL / "00"], stdout=out, stderr=theirs)
-            os.close(theirs)
-            shown = b""
-            try:
-                while piece := os.read(ours, 4096):
-                    shown += piece
-            except OSError:
-                pass  # the other end was closed
-            self.assertEqual(done.wait(60), 1)
+            code, shown = terminal.shown([REPLAY, "-j", "1", ALL / "00"], out)
+            self.assertEqual(code, 1)
             out.seek(0)
             self.assertEqual(out.read(), ask(ALL / "00").stdout)
-        os.close(ours)
         self.assertRegex(shown, rb"\r\[#* *\] [0-9]+/201")
         self.assertIn(b"\r\x1b[K", shown)
         self.assertIn(b"no header of a pack", shown)

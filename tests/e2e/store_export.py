@@ -3,7 +3,6 @@
 import functools
 import itertools
 import os
-import pty
 import re
 import shutil
 import signal
@@ -13,6 +12,7 @@ import time
 import unittest
 
 import hostile
+import terminal
 from hostile import BUILD, run, shell
 from stores import COMMON, INPUTS, OBSERVATIONS, Content, Store, judged, wanted, whole
 
@@ -348,29 +348,15 @@ class Prune(Stores):
 class Progress(Stores):
     """On a terminal what is done now stands in a line of its own, which is gone at the end; nowhere else."""
 
-    def on_terminal(self, *words):
-        """What a command writes with its stdout and stderr on a terminal."""
-        ours, theirs = pty.openpty()
-        made = subprocess.Popen([BUILD / "bin" / "exhibit-record", *words], stdin=subprocess.DEVNULL, stdout=theirs,
-                                stderr=theirs)
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 4096):
-                shown += piece
-        except OSError:
-            pass  # the other end was closed
-        os.close(ours)
-        self.assertEqual(made.wait(60), 0, shown)
-        return shown.decode()
-
     def test_of_export_and_prune(self):
         store = self.copy()
         for words, each, last in (
                 (["export", self.first, "--store", store.path, "-o", store.folder / "progress.exhibit"],
-                 r"export: observations and inputs of pack [123] of 3", "has receipt"),
+                 r"export: observations of pack [123] of 3", "has receipt"),
                 (["prune", self.third, "--store", store.path], r"prune: pack [123] of 3", "dropped 1 packs")):
-            shown = self.on_terminal(*words)
+            code, shown = terminal.shown([BUILD / "bin" / "exhibit-record", *words])
+            self.assertEqual(code, 0, shown)
+            shown = shown.decode()
             self.assertRegex(shown, rf"\r\x1b\[K{each}\r")
             after = shown.rpartition("\r\x1b[K")[2]
             self.assertIn(last, after)

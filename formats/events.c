@@ -38,6 +38,8 @@ struct log {
     const Exhibit__Stream *stream; /* NULL: a single segment is read */
     size_t segment;                /* how many were begun */
     const uint8_t *before;         /* the digest of the segment before; NULL: the next event does not begin one */
+    bool known;                    /* all of it was found right before */
+    struct message_room room;      /* for the event that is at hand */
     struct bytes pending;          /* the beginning of an event that runs over a segment's end */
     uint64_t seen;                 /* events so far */
     uint64_t at_ns;                /* of the last one */
@@ -95,7 +97,8 @@ static int take_event(struct log *log, const struct cursor *packed, struct err *
 {
     ProtobufCMessage *message = NULL;
     const Exhibit__Event *event;
-    int code = message_unpack(&exhibit__event__descriptor, packed->at, packed->left_bytes, &message, err);
+    int code = message_unpack_in(&log->room, log->known, &exhibit__event__descriptor, packed->at, packed->left_bytes,
+                                 &message, err);
 
     if (code < 0)
         return err_wrap(err, "event %" PRIu64, log->seen + 1);
@@ -109,7 +112,6 @@ static int take_event(struct log *log, const struct cursor *packed, struct err *
         log->before = NULL;
         code = log->take(log->context, event, err);
     }
-    protobuf_c_message_free_unpacked(message, NULL);
     return code;
 }
 
@@ -181,12 +183,20 @@ int events_read(struct pack *pack, const Exhibit__Stream *stream,
                 struct err *err)
 {
     struct log log = {.take = take, .context = context, .stream = stream};
-    int code = stream_read(pack, stream, take_piece, &log, err);
-    size_t cut_bytes = log.pending.size_bytes;
+    struct digest digest;
+    bool has_digest = stream != NULL && digest_from(stream->sha256.data, stream->sha256.len, &digest);
+    size_t cut_bytes;
+    int code;
 
+    log.known = has_digest && pack_log_is_known(pack, &digest);
+    code = stream_read(pack, stream, take_piece, &log, err);
+    cut_bytes = log.pending.size_bytes;
     bytes_done(&log.pending);
+    message_room_done(&log.room);
     if (code == 0 && cut_bytes > 0)
         return err_set(err, ERR_FORMAT, "FORMAT 7.1: the log ends within event %" PRIu64, log.seen + 1);
+    if (code == 0 && has_digest)
+        pack_know_log(pack, &digest);
     return code;
 }
 
@@ -196,9 +206,11 @@ int events_read_segment(const void *from, size_t size_bytes, const struct digest
 {
     struct log log = {.take = take, .context = context, .seen = *seen, .before = before == NULL ? NULL : before->bytes};
     struct cursor rest = {from, size_bytes};
+    int code = take_events(&log, &rest, err);
 
-    if (take_events(&log, &rest, err) < 0)
-        return err->code;
+    message_room_done(&log.room);
+    if (code < 0)
+        return code;
     if (rest.left_bytes > 0)
         return err_set(err, ERR_FORMAT, "FORMAT 7.1: the segment ends within event %" PRIu64, log.seen + 1);
     *seen = log.seen;

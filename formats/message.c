@@ -178,9 +178,51 @@ int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes
 /* Memory for one unpacking. Two bytes of input can ask for a whole empty message, so there is an end to it. */
 struct budget {
     size_t left_bytes;
+    struct message_room *room; /* NULL: each piece is malloc's */
     bool spent;
     bool refused; /* the machine gave less than there was left */
 };
+
+/* Each allocation by itself where sanitizers look for what runs over its end. */
+enum { ROOM_BYTES = EXHIBIT_SANITIZED ? 0 : 64 << 10, ALIGN_BYTES = 16 };
+
+/* A piece of the room's block, or one of its own. */
+static void *room_take(struct message_room *room, size_t size_bytes)
+{
+    size_t taken_bytes = (size_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES; /* bounded by the budget */
+    void **piece;
+
+    if (room->block == NULL && ROOM_BYTES > 0)
+        room->block = malloc(ROOM_BYTES);
+    if (room->block != NULL && taken_bytes <= ROOM_BYTES - room->used_bytes) {
+        room->used_bytes += taken_bytes;
+        return room->block + room->used_bytes - taken_bytes;
+    }
+    piece = malloc(ALIGN_BYTES + size_bytes);
+    if (piece == NULL)
+        return NULL;
+    *piece = room->more;
+    room->more = piece;
+    return (uint8_t *)piece + ALIGN_BYTES;
+}
+
+static void room_empty(struct message_room *room)
+{
+    while (room->more != NULL) {
+        void *piece = room->more;
+
+        memcpy(&room->more, piece, sizeof room->more);
+        free(piece);
+    }
+    room->used_bytes = 0;
+}
+
+void message_room_done(struct message_room *room)
+{
+    room_empty(room);
+    free(room->block);
+    *room = (struct message_room){0};
+}
 
 static void *budget_take(void *context, size_t size_bytes)
 {
@@ -193,15 +235,17 @@ static void *budget_take(void *context, size_t size_bytes)
         return NULL;
     }
     budget->left_bytes -= size_bytes + HEAP_COST_BYTES;
-    memory = malloc(size_bytes);
+    memory = budget->room == NULL ? malloc(size_bytes) : room_take(budget->room, size_bytes);
     budget->refused |= memory == NULL;
     return memory;
 }
 
 static void budget_give(void *context, void *memory)
 {
-    (void)context;
-    free(memory);
+    struct budget *budget = context;
+
+    if (budget->room == NULL)
+        free(memory);
 }
 
 /* Packed again it must be the same bytes: fields in another order have the same size. */
@@ -222,12 +266,13 @@ static int check_form(const ProtobufCMessage *message, const void *from, size_t 
                    message->descriptor->short_name, size_bytes);
 }
 
-int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *from, size_t size_bytes,
-                   ProtobufCMessage **out, struct err *err)
+/* Unpacks and, unless `known`, checks a message; what it takes on the way is given back but for that in a room. */
+static int unpack(struct message_room *room, bool known, const ProtobufCMessageDescriptor *descriptor, const void *from,
+                  size_t size_bytes, ProtobufCMessage **out, struct err *err)
 {
     /* Real records take less than 24 times their size; the constant is for short ones. */
     enum { BYTES_PER_BYTE = 24, BASE_BYTES = 4 << 20 };
-    struct budget budget = {.left_bytes = BASE_BYTES};
+    struct budget budget = {.left_bytes = BASE_BYTES, .room = room};
     ProtobufCAllocator allocator = {.alloc = budget_take, .free = budget_give, .allocator_data = &budget};
     ProtobufCMessage *message;
     size_t more_bytes;
@@ -243,14 +288,23 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
                        descriptor->short_name, size_bytes);
     if (message == NULL)
         return err_set(err, ERR_FORMAT, "%zu bytes are no %s", size_bytes, descriptor->short_name);
-    if (message_check(message, err) < 0)
-        goto undo;
-    if (check_form(message, from, size_bytes, err) < 0)
-        goto undo;
+    if (!known && (message_check(message, err) < 0 || check_form(message, from, size_bytes, err) < 0)) {
+        protobuf_c_message_free_unpacked(message, &allocator);
+        return err->code;
+    }
     *out = message;
     return 0;
+}
 
-undo:
-    protobuf_c_message_free_unpacked(message, NULL);
-    return err->code;
+int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *from, size_t size_bytes,
+                   ProtobufCMessage **out, struct err *err)
+{
+    return unpack(NULL, false, descriptor, from, size_bytes, out, err);
+}
+
+int message_unpack_in(struct message_room *room, bool known, const ProtobufCMessageDescriptor *descriptor,
+                      const void *from, size_t size_bytes, ProtobufCMessage **out, struct err *err)
+{
+    room_empty(room);
+    return unpack(room, known, descriptor, from, size_bytes, out, err);
 }

@@ -32,5 +32,22 @@ int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes
 int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *from, size_t size_bytes,
                    ProtobufCMessage **out, struct err *err);
 
+/* Memory for messages that are unpacked one after the other. Empty: {0}. Owned by the caller, free with _done. */
+struct message_room {
+    uint8_t *block; /* what most messages fit in */
+    size_t used_bytes;
+    void *more; /* what did not fit, linked by its first word */
+};
+
+/*
+ * The same for a message that is valid until the room is used again or done, and must not be freed: its fields cost no
+ * allocation each. With `known` these very bytes were found plain before, and are not looked at again.
+ */
+int message_unpack_in(struct message_room *room, bool known, const ProtobufCMessageDescriptor *descriptor,
+                      const void *from, size_t size_bytes, ProtobufCMessage **out, struct err *err);
+
+/* Releases it. */
+void message_room_done(struct message_room *room);
+
 /* Whether these bytes are well-formed UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF). */
 bool text_is_utf8(const void *from, size_t size_bytes);

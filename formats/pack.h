@@ -129,6 +129,13 @@ bool pack_claim(const struct pack *pack, struct digest *out);
 /* How many blocks of a part were asked for so far, one that was at hand included: whether anything of it was read. */
 uint64_t pack_blocks_read(const struct pack *pack, enum pack_part part);
 
+/*
+ * Whether an event log of this digest was read from the pack before and found right in each of its messages, and that
+ * it was. What is read again is checked against its digests again, not for more.
+ */
+bool pack_log_is_known(const struct pack *pack, const struct digest *log);
+void pack_know_log(struct pack *pack, const struct digest *log);
+
 /* How many objects a part has. */
 uint32_t pack_object_count(const struct pack *pack, enum pack_part part);
 

@@ -1,6 +1,6 @@
 /*
  * A worker reads and decodes a block, and digests the objects that lie in it whole. What runs over a border goes
- * through the part's running digest, block after block.
+ * through the part's running digest, block after block. Behind a fault nothing is looked at: the first one is told.
  */
 #include "formats/pack_check_block.h"
 
@@ -27,8 +27,10 @@ struct block_checks {
     const struct pack *pack; /* borrowed */
     size_t room_bytes;       /* that hold each of its blocks */
     struct crew *crew;
-    pthread_mutex_t lock; /* for next_block */
+    uint32_t given;       /* blocks so far */
+    pthread_mutex_t lock; /* for next_block and first_fault */
     pthread_cond_t turned;
+    uint32_t first_fault; /* the lowest place of a block with a fault, or UINT32_MAX */
     struct check_run runs[PACK_PART_COUNT];
     struct check_tools tools[PACK_CHECK_WORKERS];
 };
@@ -44,6 +46,7 @@ int block_checks_new(const struct pack *pack, struct block_checks **out, struct 
     if (whole) {
         checks->pack = pack;
         checks->room_bytes = pack_room_bytes(pack);
+        checks->first_fault = UINT32_MAX;
         (void)pthread_mutex_init(&checks->lock, NULL);
         (void)pthread_cond_init(&checks->turned, NULL);
         checks->crew = crew_new(content_bytes < THREADS_FROM_BYTES ? 1 : PACK_CHECK_WORKERS);
@@ -135,10 +138,14 @@ static struct check_run *take_turn(const struct block_check *check)
     return run;
 }
 
-static void pass_turn(struct block_checks *checks, struct check_run *run)
+static void pass_turn(const struct block_check *check, struct check_run *run)
 {
+    struct block_checks *checks = check->checks;
+
     (void)pthread_mutex_lock(&checks->lock);
     run->next_block++;
+    if (check->code < 0 && check->place < checks->first_fault)
+        checks->first_fault = check->place;
     (void)pthread_cond_broadcast(&checks->turned);
     (void)pthread_mutex_unlock(&checks->lock);
 }
@@ -182,6 +189,18 @@ static int decode(struct block_check *check, struct check_tools *tools)
     return pack_block_fault(pack, check->part, check->number, &check->err);
 }
 
+/* Whether a block before this one has a fault, so that nothing of this one will be told. */
+static bool behind_fault(const struct block_check *check)
+{
+    struct block_checks *checks = check->checks;
+    bool behind;
+
+    (void)pthread_mutex_lock(&checks->lock);
+    behind = checks->first_fault < check->place;
+    (void)pthread_mutex_unlock(&checks->lock);
+    return behind;
+}
+
 static void block_work(struct crew_job *job, unsigned worker)
 {
     struct block_check *check = (struct block_check *)job;
@@ -193,23 +212,26 @@ static void block_work(struct crew_job *job, unsigned worker)
                               .entry_count = (uint32_t)(check->entries.size_bytes / PACK_JOURNAL_ENTRY_BYTES)};
     struct check_run *run;
     uint64_t rest = 0;
-    bool decoded;
+    bool decoded = false;
 
-    check->code = decode(check, tools);
-    decoded = check->code == 0;
+    if (!behind_fault(check)) {
+        check->code = decode(check, tools);
+        decoded = check->code == 0;
+    }
     open.content = tools->content;
     if (decoded)
         rest = whole_objects(&open);
     run = take_turn(check);
     if (decoded)
         cut_objects(&open, run, rest);
-    pass_turn(check->checks, run);
+    pass_turn(check, run);
 }
 
 void block_check_start(struct block_checks *checks, struct block_check *block)
 {
     block->job.work = block_work;
     block->checks = checks;
+    block->place = checks->given++;
     block->code = 0;
     crew_give(checks->crew, &block->job);
 }

@@ -21,6 +21,7 @@ struct block_check {
     uint32_t number;       /* of the part; each is given once, in order */
     struct bytes entries;  /* the journal's, PACK_JOURNAL_ENTRY_BYTES each; owned */
     uint64_t object_start; /* in the part's content: where the first object begins that ends in this block or later */
+    uint32_t place;        /* among all that were given */
     int code;              /* with err, once it is done */
     struct err err;
 };
@@ -28,7 +29,10 @@ struct block_check {
 /* Borrows the pack. ERR_SYSTEM: no memory. */
 int block_checks_new(const struct pack *pack, struct block_checks **out, struct err *err);
 
-/* Begins to check; `block` is borrowed until it was waited for. All but job, checks, code and err is set. */
+/*
+ * Begins to check; `block` is borrowed until it was waited for. All but job, checks, place, code and err is set. Of a
+ * block that was given after one with a fault nothing may be told.
+ */
 void block_check_start(struct block_checks *checks, struct block_check *block);
 
 /* Waits for it. ERR_FORMAT, ERR_MISMATCH: with the range of bytes. ERR_SYSTEM. */

@@ -334,6 +334,17 @@ uint64_t pack_blocks_read(const struct pack *pack, enum pack_part part)
     return pack->blocks_read[pack_slot(part)];
 }
 
+bool pack_log_is_known(const struct pack *pack, const struct digest *log)
+{
+    return pack->has_known_log && digest_equal(&pack->known_log, log);
+}
+
+void pack_know_log(struct pack *pack, const struct digest *log)
+{
+    pack->known_log = *log;
+    pack->has_known_log = true;
+}
+
 int pack_read_pieces(struct pack *pack, enum pack_part part, const struct digest *digest,
                      int (*take)(void *context, const void *piece, size_t size_bytes, struct err *err), void *context,
                      struct err *err)

@@ -27,6 +27,8 @@ struct pack {
     uint64_t read_bytes; /* handed on so far, and how many may be */
     uint64_t read_max_bytes;
     uint64_t blocks_read[PACK_PART_COUNT];
+    struct digest known_log;
+    bool has_known_log;
     ZSTD_DCtx *decoder;
     uint8_t *frame; /* pack_room_bytes(); NULL before the first block */
 };

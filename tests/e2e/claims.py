@@ -19,7 +19,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "tamper"))
 import claims
 import edits
 import schema
-from judges import Judges
+from judges import Judges, Kept
 
 OTHER = bytes(31) + b"\1"
 THREES = 20  # draws of three changes at once, of each base
@@ -171,27 +171,7 @@ def all_changes(claim):
         yield from made(claim)
 
 
-class Changed:
-    """Bundles with a changed claim each, which replay is asked about in one call at the end."""
-
-    def __init__(self, judges):
-        self.judges, self.kept = judges, {}
-
-    def keep(self, container, title, decision):
-        path = self.judges.write(container, f"changed-{len(self.kept)}")
-        self.kept[path] = title, decision
-        return path
-
-    def faults(self):
-        """Those that replay did not see to differ, or decided otherwise than by the facts."""
-        said = self.judges.replay_many(self.kept)
-        for path, (title, decision) in self.kept.items():
-            line = said.get(path, {})
-            if not line.get("differing") or line.get("decision") != decision:
-                yield f"{title}: replay says {line}"
-
-
-def check(changed, base, title, change, *texts):
+def check(kept, base, title, change, *texts):
     """What goes otherwise for verify when this change was made to a true claim; each text must be in a finding."""
     made = schema.Claim.FromString(schema.pack(base.claim))
     receipt = made.receipt_sha256
@@ -200,7 +180,7 @@ def check(changed, base, title, change, *texts):
         bound = claims.bound_to(made)
     else:
         bound = lambda _: schema.pack(made)
-    verify = changed.judges.verify(changed.keep(builder(base)(bound), title, base.claim.decision))
+    verify = kept.judges.verify(kept.keep(builder(base)(bound), title, base.claim.decision, True))
     faults = []
     if verify.code != 1 or verify.verdict != "refuted":
         faults.append(f"{title}: verify exits {verify.code}")
@@ -236,14 +216,14 @@ def older_claims(judges, base):
     return [] if codes == (0, 0) else [f"a claim of version 1: exits {codes}"]
 
 
-def check_three(changed, base, source):
+def check_three(kept, base, source):
     """Three changes at once: none hides behind another."""
     three = three_at_once(base.claim, source)
 
     def change(claim):
         for _, one, _ in three:
             one(claim)
-    return check(changed, base, " + ".join(title for title, *_ in three), change, *(words for *_, words in three))
+    return check(kept, base, " + ".join(title for title, *_ in three), change, *(words for *_, words in three))
 
 
 def unknown_versions(judges, base):
@@ -275,7 +255,7 @@ def unmeasured(judges, base):
 
 def share(part):
     judges, source = Judges(BUILD), random.Random(part)
-    base, changed = judges.base(part), Changed(judges)
+    base, kept = judges.base(part), Kept(judges)
     bases = [(base, list(all_changes(base.claim))[::STEP])]
     faults = true_claims(judges, base) + older_claims(judges, base) + unknown_versions(judges, base)
     if part == "usable":
@@ -284,10 +264,10 @@ def share(part):
         bases.append((other, list(unmeasured_changes(other.claim))))
     for facts, every in bases:
         for title, change, words in every:
-            faults += [f"{part}: {fault}" for fault in check(changed, facts, title, change, words)]
+            faults += [f"{part}: {fault}" for fault in check(kept, facts, title, change, words)]
     for _ in range(THREES):
-        faults += [f"{part}: {fault}" for fault in check_three(changed, base, source)]
-    faults += [f"{part}: {fault}" for fault in changed.faults()]
+        faults += [f"{part}: {fault}" for fault in check_three(kept, base, source)]
+    faults += [f"{part}: {fault}" for fault in kept.faults()]
     return sum(len(every) for _, every in bases) + THREES, faults
 
 

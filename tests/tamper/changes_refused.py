@@ -32,9 +32,9 @@ def _(f):
     """Two events change places with their numbers."""
     def swap(new):
         place = new.place(step(new, tree(new)))
-        first, second = new.edit(new.facts[place]), new.edit(new.facts[place + 1])
+        first, second = new.edit_at(place), new.edit_at(place + 1)
         first.event.seq, second.event.seq = place + 1, place + 2
-        new.facts[place], new.facts[place + 1] = second, first
+        new.swap(place)
     f.late.append(swap)
 
 

@@ -4,6 +4,7 @@ What follows from the facts is made right again when the bundle is written: sequ
 chunk offsets, streams and their digests, which objects there are. `late` steps run after that, for a test that wants
 one of these wrong. A `Facts` may be copied cheaply: facts are shared until `edit` makes one's own.
 """
+import functools
 import hashlib
 
 import pack
@@ -16,6 +17,7 @@ SCRATCH = {"parent": 4, "child": 5, "grandchild": 6}
 STDIN, STDOUT, STDERR = 1, 2, 3
 
 
+@functools.lru_cache(maxsize=65536)
 def varint(number):
     out = bytearray()
     while number >= 128:
@@ -74,6 +76,7 @@ def event(kind, run=0, at_ns=0, source="SOURCE_RECORDER", vantage=1, **fields):
 class Facts:
     def __init__(self):
         self.facts, self.objects, self.inputs = [], {}, {}
+        self.kinds = None       # the facts of each kind in order; None: to be made when it is asked for
         self.receipt, self.claim = None, None
         self.late = []          # called with the facts just before they are packed
         self.late_receipt = []  # called with the receipt, when it names its event log
@@ -123,7 +126,7 @@ class Facts:
 
     def copy(self):
         new = Facts()
-        new.__dict__.update(self.__dict__, facts=list(self.facts), objects=dict(self.objects),
+        new.__dict__.update(self.__dict__, facts=list(self.facts), kinds=None, objects=dict(self.objects),
                             inputs=dict(self.inputs), late=list(self.late), late_receipt=list(self.late_receipt),
                             strange=dict(self.strange), strange_inputs=dict(self.strange_inputs),
                             touched=set(self.touched))
@@ -135,10 +138,17 @@ class Facts:
 
     def of(self, kind, run=None, **fields):
         """The facts of a kind (and run, and with these fields), in order."""
-        found = [fact for fact in self.facts if fact.kind == kind and (run is None or fact.run == run)]
+        found = [fact for fact in self.by_kind().get(kind, ()) if run is None or fact.run == run]
         for name, value in fields.items():
             found = [fact for fact in found if getattr(fact.what, name) == value]
         return found
+
+    def by_kind(self):
+        if self.kinds is None:
+            self.kinds = {}
+            for fact in self.facts:
+                self.kinds.setdefault(fact.kind, []).append(fact)
+        return self.kinds
 
     def one(self, kind, run=None, **fields):
         (found,) = self.of(kind, run, **fields)
@@ -149,7 +159,7 @@ class Facts:
         return self.one("run_start", name=name, mode=MODES[mode], repeat=repeat).run
 
     def place(self, fact):
-        return next(i for i, other in enumerate(self.facts) if other is fact)
+        return self.facts.index(fact)  # itself: facts are equal to no others
 
     def start(self, run):
         return self.one("run_start", run).what
@@ -172,8 +182,9 @@ class Facts:
     def end_of(self, run, role):
         """The event that tells the role's end."""
         who = self.identities(run, role)[0].what
-        return [fact for fact in self.facts if fact.run == run and fact.kind in ("process_exit", "process_gone") and
-                (fact.what.pid, fact.what.start_time) == (who.pid, who.start_time)][0]
+        ends = [fact for kind in ("process_exit", "process_gone") for fact in self.of(kind, run)
+                if (fact.what.pid, fact.what.start_time) == (who.pid, who.start_time)]
+        return min(ends, key=self.place)
 
     def stream(self, run, name):
         return b"".join(fact.data for fact in self.of("chunk", run, stream=name))
@@ -194,7 +205,7 @@ class Facts:
     def canary(self, run, name):
         """What a canary held while this run was on."""
         start = self.place(self.one("run_start", run))
-        return getattr([fact for fact in self.facts[:start] if fact.kind == "targets"][-1].what, name)
+        return getattr([fact for fact in self.of("targets") if self.place(fact) < start][-1].what, name)
 
     def proof(self, run, effect, role, number=1):
         content = self.canary(run, "canary_link" if effect == "read-link" else "canary_read")
@@ -202,7 +213,7 @@ class Facts:
 
     def states(self, run, target):
         """The target's state before and after a trial run."""
-        mine = [fact for fact in self.facts if fact.kind == "target_state" and fact.what.target == target]
+        mine = self.of("target_state", target=target)
         start, end = self.place(self.one("run_start", run)), self.place(self.one("run_exit", run))
         return ([fact for fact in mine if self.place(fact) < start][-1],
                 [fact for fact in mine if self.place(fact) > end][0])
@@ -221,14 +232,26 @@ class Facts:
 
     def edit(self, fact):
         """The fact's own copy in this bundle: what may be changed."""
-        new, place = fact.copy(), self.place(fact)
+        return self.edit_at(self.place(fact))
+
+    def edit_at(self, place):
+        fact = self.facts[place]
+        new = self.facts[place] = fact.copy()
         new.event.seq = place + 1  # it may have moved since it was read
-        self.facts[place] = new
+        if self.kinds is not None:
+            alike = self.kinds[fact.kind]
+            alike[alike.index(fact)] = new
         return new
+
+    def swap(self, place):
+        """Exchanges a fact with the one behind it."""
+        self.facts[place:place + 2] = reversed(self.facts[place:place + 2])
+        self.kinds = None
 
     def remove(self, facts):
         gone = {id(fact) for fact in facts}
         self.facts = [fact for fact in self.facts if id(fact) not in gone]
+        self.kinds = None
 
     def put(self, place, *facts):
         """Inserts before the fact that stands at a place; facts without a time take that of the fact before."""
@@ -236,6 +259,7 @@ class Facts:
             if fact.event.at_ns == 0:
                 fact.event.at_ns = self.facts[place - 1].event.at_ns
         self.facts[place:place] = facts
+        self.kinds = None
 
     def put_before(self, fact, *facts):
         self.put(self.place(fact), *facts)
@@ -247,7 +271,7 @@ class Facts:
         """Moves everything from this place on to later times, so that the fact there is at `until_ns` or later."""
         more = until_ns - self.facts[place].event.at_ns
         for i in range(place, len(self.facts)) if more > 0 else ():
-            new = self.edit(self.facts[i])
+            new = self.edit_at(i)
             new.event.at_ns += more
             if new.kind == "step":
                 new.what.planned_at_ns += more
@@ -340,20 +364,17 @@ class Facts:
 
     def named(self):
         """The digests of all objects that the facts name."""
-        for fact in self.facts:
-            what = fact.what if fact.kind else None
-            if fact.kind == "recording_start":
-                yield from (what.plan_sha256, what.oracle_sha256, what.policy_sha256)
-            elif fact.kind == "freeze":
-                yield what.list_sha256
-            elif fact.kind == "target_state":
-                yield what.content_sha256
-            elif fact.kind == "run_start":
-                yield from (segment.sha256 for segment in what.stdin_stream.segments)
-            elif fact.kind == "stream_end":
-                yield from (segment.sha256 for segment in what.content.segments)
-            elif fact.kind == "artifact" and what.kept:
-                yield what.sha256
+        whats = {kind: [fact.what for fact in self.of(kind)] for kind in
+                 ("recording_start", "freeze", "target_state", "run_start", "stream_end", "artifact")}
+        for what in whats["recording_start"]:
+            yield from (what.plan_sha256, what.oracle_sha256, what.policy_sha256)
+        yield from (what.list_sha256 for what in whats["freeze"])
+        yield from (what.content_sha256 for what in whats["target_state"])
+        for what in whats["run_start"]:
+            yield from (segment.sha256 for segment in what.stdin_stream.segments)
+        for what in whats["stream_end"]:
+            yield from (segment.sha256 for segment in what.content.segments)
+        yield from (what.sha256 for what in whats["artifact"] if what.kept)
 
     def retained(self):
         """The inputs that a first freeze still names (FORMAT 7.8)."""

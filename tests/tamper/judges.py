@@ -43,12 +43,6 @@ class Judges:
         done = shell(self.build / "bin" / "exhibit-replay", path, "--json")
         return Said(done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr)
 
-    def replay_many(self, paths):
-        """What one call says of many, by path: its line, as JSON. Its exit code is not looked at."""
-        done = shell(self.build / "bin" / "exhibit-replay", *paths, "--json", "-j", "1")
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
-        return {pathlib.Path(line["bundle"]): line for line in lines if isinstance(line.get("bundle"), str)}
-
     def verify(self, path):
         done = shell(self.build / "bin" / "exhibit-verify", path, "--json")
         told = json.loads(done.stdout)
@@ -72,3 +66,25 @@ class Judges:
         done = shell(self.build / "bin" / "exhibit-verify", path)
         return done.returncode, "\n".join(line for line in done.stdout.splitlines()
                                           if line.startswith(("refuted:", "decision:")))
+
+
+class Kept:
+    """Bundles that replay is asked about in one call at the end: whether their claims follow, and what it decides."""
+
+    def __init__(self, judges):
+        self.judges, self.kept = judges, {}
+
+    def keep(self, container, title, decision, differs):
+        path = self.judges.write(container, f"kept-{len(self.kept)}")
+        self.kept[path] = title, decision, differs
+        return path
+
+    def faults(self):
+        """Those of which replay says otherwise than was told when they were kept."""
+        done = shell(self.judges.build / "bin" / "exhibit-replay", *self.kept, "--json", "-j", "1")
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        said = {pathlib.Path(line["bundle"]): line for line in lines if isinstance(line.get("bundle"), str)}
+        for path, (title, decision, differs) in self.kept.items():
+            line = said.get(path, {})
+            if "differing" not in line or bool(line["differing"]) != differs or line["decision"] != decision:
+                yield f"{title}: replay says {line}"

@@ -107,6 +107,19 @@ static void change(struct bytes *file, size_t how)
     }
 }
 
+/* A byte within one of the pieces of noise, which stands in its block as it is. */
+static size_t middle_of(size_t piece)
+{
+    enum { LOOKED_FOR_BYTES = 64 };
+    static uint8_t noise_of_piece[PIECE_BYTES];
+    const uint8_t *found;
+
+    noise(noise_of_piece, sizeof noise_of_piece, (uint32_t)piece);
+    found = memmem(whole.data, whole.size_bytes, noise_of_piece + PIECE_BYTES / 2, LOOKED_FOR_BYTES);
+    assert_non_null(found);
+    return (size_t)(found - whole.data);
+}
+
 /* Makes a file that is damaged in one way. */
 static void damage(struct bytes *out)
 {
@@ -184,6 +197,29 @@ static void damage_at_random_is_refused_in_its_range(void **state)
     assert_true(in_content > TIMES / 2); /* most of it fell into blocks and journals */
 }
 
+/* Blocks are looked at side by side, and not at all behind one that has a fault. */
+static void of_two_faults_the_first_is_told(void **state)
+{
+    AUTO_BYTES struct bytes file = {0};
+
+    (void)state;
+    for (size_t i = 0; i < TIMES / 50; i++) {
+        size_t one = random_below(PIECES - 1), other = one + 1 + random_below(PIECES - 1 - one);
+        size_t at = middle_of(one);
+        struct err err = {0};
+        uint64_t first, last;
+
+        file.size_bytes = 0;
+        add(&file, whole.data, whole.size_bytes);
+        file.data[at] ^= 1;
+        file.data[middle_of(other)] ^= 1;
+        assert_int_equal(judge(file.data, file.size_bytes, &err), ERR_FORMAT);
+        range_of(&err, &first, &last);
+        if (at < first || at > last)
+            fail_msg("of the pieces %zu and %zu it is not the first that is told: %s", one, other, err.text);
+    }
+}
+
 static void the_pack_itself_is_right(void **state)
 {
     struct err err = {0};
@@ -196,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_pack_itself_is_right),
+        cmocka_unit_test(of_two_faults_the_first_is_told),
         cmocka_unit_test(damage_at_random_is_refused_in_its_range),
     };
 

@@ -29,6 +29,61 @@ static void unpacking_is_bounded_by_the_size_of_the_input(void **state)
     assert_null(message);
 }
 
+/* A message of so many segments, packed. */
+static void packed_segments(size_t count, struct bytes *out)
+{
+    static const char segment[] = "\x0a\x24\x0a\x20ssssssssssssssssssssssssssssssss\x10\x07";
+    static const char rest[] = "\x1a\x20ssssssssssssssssssssssssssssssss";
+    struct err err = {0};
+
+    out->size_bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(bytes_add(out, segment, sizeof segment - 1, SIZE_MAX, &err), 0);
+    assert_int_equal(bytes_add(out, rest, sizeof rest - 1, SIZE_MAX, &err), 0);
+}
+
+/* What does not fit in the room's block is there as well, and what comes later is none the worse for it. */
+static void messages_of_any_size_come_out_of_one_room(void **state)
+{
+    static const size_t counts[] = {1, 3, 5000, 2, 40000, 0, 1};
+    AUTO_BYTES struct bytes packed = {0}, again = {0};
+    struct message_room room = {0};
+    ProtobufCMessage *message = NULL;
+    struct err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
+        packed_segments(counts[i / 2], &packed);
+        if (message_unpack_in(&room, i % 2 == 1, &exhibit__stream__descriptor, packed.data, packed.size_bytes, &message,
+                              &err) < 0)
+            fail_msg("%zu segments: %s", counts[i / 2], err.text);
+        assert_int_equal(((Exhibit__Stream *)message)->n_segments, counts[i / 2]);
+        assert_int_equal(message_pack(message, SIZE_MAX / 2, &again, &err), 0);
+        assert_int_equal(again.size_bytes, packed.size_bytes);
+        assert_memory_equal(again.data, packed.data, packed.size_bytes);
+    }
+    message_room_done(&room);
+}
+
+static void a_room_refuses_as_much_and_only_known_bytes_are_not_looked_at(void **state)
+{
+    static const uint8_t long_form[] = {0x08, 0x00}; /* a zero spelled out */
+    struct message_room room = {0};
+    ProtobufCMessage *message = NULL;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(message_unpack_in(&room, false, &exhibit__accept__descriptor, long_form, 2, &message, &err),
+                     ERR_FORMAT);
+    assert_non_null(strstr(err.text, "not in its shortest form"));
+    assert_int_equal(message_unpack_in(&room, false, &exhibit__accept__descriptor, "\xff", 1, &message, &err),
+                     ERR_FORMAT);
+    assert_null(message);
+    assert_int_equal(message_unpack_in(&room, true, &exhibit__accept__descriptor, long_form, 2, &message, &err), 0);
+    assert_non_null(message);
+    message_room_done(&room);
+}
+
 static void an_enum_that_may_stay_unset_may(void **state)
 {
     Exhibit__StepPlan plan = EXHIBIT__STEP_PLAN__INIT;
@@ -74,6 +129,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unpacking_is_bounded_by_the_size_of_the_input),
+        cmocka_unit_test(messages_of_any_size_come_out_of_one_room),
+        cmocka_unit_test(a_room_refuses_as_much_and_only_known_bytes_are_not_looked_at),
         cmocka_unit_test(an_enum_that_may_stay_unset_may),
         cmocka_unit_test(utf8_is_told_from_all_else),
     };

@@ -20,8 +20,9 @@ void heap_begin(void)
     /* malloc begins a page before the first large one: what it writes there at once would make that one small. */
     (void)sbrk((intptr_t)(begin - PAGE_BYTES - now));
     (void)mallopt(M_TOP_PAD, 2 * LARGE_PAGE_BYTES);
-    /* These would follow what is freed, but for the setting above: what is large is given back, as without it. */
-    (void)mallopt(M_MMAP_THRESHOLD, LARGE_PAGE_BYTES / 2);
+    /* These would follow what is freed, but for the setting above. A segment of a stream (1 MiB) stays in the heap, for
+       the next one comes at once; what is larger is given back. */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_PAGE_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, 4 * LARGE_PAGE_BYTES);
     first = malloc(1);
     free(first);

@@ -106,13 +106,13 @@ CASES = {
     "files": (shell(FILES), {"exit": 0}),
     "arch": (shell(ARCHIVES), {"archives": [{"path": "same.tar"}]}),
 }
-# Apart, since whoever judges one case of a bundle reads all of its events.
+# Apart, since whoever judges one case of a bundle reads all of it.
 HEAVY = {
     "large": (shell(f"head -c {LARGE} /dev/zero"), {"exit": 0}),
     "larger": (shell(f"head -c {LARGE + 1} /dev/zero"), {"exit": 0}),
-    "largest": (shell(f"head -c {LARGEST + 1} /dev/zero"), {"exit": 0}),
     "deep": (shell("cd {scratch}; mkdir -p $(printf 'e/%.0s' $(seq 300))"), {"exit": 0}),
 }
+HEAVIEST = {"largest": (shell(f"head -c {LARGEST + 1} /dev/zero"), {"exit": 0})}
 
 
 def sha(content):
@@ -285,11 +285,14 @@ VALUES = [("mtime", "", "1000", "1001"), ("owner", "", "7", "9"), ("name", "", "
 
 
 def setUpModule():
-    global LIGHT_PLACE, HEAVY_PLACE
-    LIGHT_PLACE, HEAVY_PLACE = Place("light", CASES, candidate=STRICT), Place("heavy", HEAVY, candidate=STRICT)
-    hostile.record_all([LIGHT_PLACE, HEAVY_PLACE])
-    for place in (LIGHT_PLACE, HEAVY_PLACE):
+    global LIGHT_PLACE, PLACE_OF
+    groups = {"light": CASES, "heavy": HEAVY, "heaviest": HEAVIEST}
+    places = {group: Place(group, cases, candidate=STRICT) for group, cases in groups.items()}
+    hostile.record_all(list(places.values()))
+    for place in places.values():
         assert place.bundle.exists(), place.done
+    LIGHT_PLACE = places["light"]
+    PLACE_OF = {name: places[group] for group, cases in groups.items() for name in cases}
     for name, wanted in [line[:2] for line in TABLE] + [("arch", f"archives: [{line[0]}]") for line in EQUAL]:
         asked(name, wanted)
 
@@ -308,7 +311,7 @@ NUMBER = itertools.count()
 @functools.lru_cache(maxsize=None)
 def asked(name, wanted):
     """The claims of all judges under an oracle in which one case asks for this, on line 4, as they come."""
-    place = HEAVY_PLACE if name in HEAVY else LIGHT_PLACE
+    place = PLACE_OF[name]
     oracle = place.folder / f"other-{next(NUMBER)}.yaml"
     oracle.write_text(f"version: 1\ntrials: []\ncases:\n  - {{name: {name}, {wanted}}}\n")
     return [(judge.__name__, POOL.submit(judge, place.bundle, oracle)) for judge in JUDGES]

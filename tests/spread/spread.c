@@ -13,11 +13,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define FOLDER_FILES 200
+#define KEPT_BYTES (32 << 20) /* the most that mallopt takes */
 
 /* What is made of a base, in memory of its own that is used again. */
 struct made {
@@ -280,6 +282,8 @@ int main(int argc, char **argv)
 
     if (argc != 5)
         base_fail("usage", "spread BUNDLE FOLDER COUNT FROM");
+    (void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES); /* each receipt needs the same large rooms again */
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     count = (unsigned)strtoul(argv[3], NULL, 10);
     from = (unsigned)strtoul(argv[4], NULL, 10);
     for (enum variant i = 0; i < VARIANT_COUNT; i++)

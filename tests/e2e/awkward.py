@@ -120,7 +120,7 @@ def setUpModule():
     points = [line.split()[4] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
               if " - cgroup2 " in line]
     words = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
-           "".join(f"umount -l {point}; " for point in points) + 'exec "$@"', "--", subject("strangers"), MARK, "12"]
+           "".join(f"umount -l {point}; " for point in points) + 'exec "$@"', "--", subject("strangers"), MARK, "6"]
     held_up = odd_libc(ODD_PAUSE="40000")
     settings = [f"{name}={held_up[name]}" for name in ("LD_PRELOAD", "ASAN_OPTIONS", "ODD_PAUSE")]
     few = [(PLACES["numbers"], {"before": words}),

@@ -32,7 +32,7 @@ static int binaries_gather(struct session *session, const char *program_dir, str
     char path[PATH_MAX + 32];
 
     for (size_t i = 0; i < 3; i++) {
-        /* The probe that runs is the copy among the tools; its device and inode are what roles are known by. */
+        /* The probe that runs is the copy among the tools; its digest is what roles are known by (DECISION 4.1). */
         (void)snprintf(path, sizeof path, "%s/%s", i == 0 ? program_dir : session->tools, own[i]);
         if (binary_add(out, own[i], path, err) < 0)
             return err->code;

@@ -95,6 +95,9 @@ class Default(unittest.TestCase):
         for mode in ("baseline", "strict"):
             self.assertEqual(count(self.claim, "rows", "tree", mode), [34])
             self.assertEqual(count(self.claim, "rows", "bootstrap", mode), [1])
+            told = {(a["role"], a["round"]) for a in self.claim["attempts"]
+                    if (a["trial"], a["mode"]) == ("tree", mode)}
+            self.assertEqual(told, {("parent", 1), ("child", 1), *(("grandchild", n) for n in range(1, 33))})
 
     def test_listeners_see_34_messages_of_each_protocol_of_the_baseline_and_none_of_the_strict_tree(self):
         for protocol in ("tcp", "udp"):
@@ -119,6 +122,17 @@ class Default(unittest.TestCase):
         self.assertIn("grandchild", detail(self.claim, "cancel.ended"))
         self.assertIn("grandchild", detail(self.claim, "cancel.quiet"))
 
+    def test_the_group_gets_a_term_after_the_eighth_round_of_the_grandchild(self):
+        with fourth.opened(BUNDLES / "default.exhibit") as bundle:
+            trees = [run for run in fourth.runs.read_runs(bundle) if run.name == "tree" and run.mode != "control"]
+            self.assertEqual(len(trees), 2)
+            for run in trees:
+                step = run.first_step()
+                told = [row.round for row in run.roles_rows("grandchild") if row.seq < step.seq]
+                self.assertEqual(told, list(range(1, len(told) + 1)))
+                self.assertIn(len(told), (8, 9))  # a ninth comes in time where the machine is held up
+                self.assertEqual((step.step.signal, fourth.schema.name_of(step.step, "target")), (15, "STEP_GROUP"))
+
     def test_every_effect_was_measured(self):
         self.assertEqual(self.claim["not_measured"], [])
 
@@ -137,8 +151,11 @@ class Others(unittest.TestCase):
         for name in ("default", "open", "usable", "snapshots"):
             self.assertEqual(replay(name)[1]["oracle"], digest)
 
-    def test_a_launcher_that_only_executes_is_no_go_by_the_boundary(self):
+    def test_a_launcher_that_ignores_its_policy_is_no_go_by_the_boundary(self):
         done, claim = replay("open")
+        with fourth.opened(BUNDLES / "open.exhibit") as bundle:
+            policy = (SOURCE / "candidates" / "open" / "deny-default.yaml").read_bytes()
+            self.assertEqual(bundle.start.policy_sha256, hashlib.sha256(policy).digest())
         self.assertEqual((done.returncode, claim["decision"]), (0, "NO-GO"), done.stderr)
         self.assertEqual(failing(claim), ["boundary.attempts", "boundary.traces", "cancel.ended", "cancel.quiet"])
         self.assertEqual(outcomes(claim, "strict"), {effect: {"reached"} for effect in EFFECTS})

@@ -11,6 +11,7 @@ import fourth
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 FLOOD_BYTES = 200_000_000
+PIPE_BYTES = 65536
 
 PLAN = f"""\
 version: 1
@@ -31,6 +32,16 @@ trials:
 
 
 class Flooded(unittest.TestCase):
+    def flood_was_there(self, bundle):
+        """It had begun before the ending, which may be its own; and processes were told by events where there are any."""
+        with fourth.opened(bundle) as opened:
+            (tree,) = [run for run in fourth.runs.read_runs(opened) if (run.name, run.mode) == ("tree", "strict")]
+            before = sum(event.chunk.size_bytes for event in tree.of("chunk") if event.seq < tree.first_step().seq
+                         and fourth.schema.name_of(event.chunk, "stream") == "STREAM_STDERR")
+            self.assertGreater(before, 20 * PIPE_BYTES)
+            if fourth.schema.name_of(opened.start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+                self.skipTest("no process events here: snapshots were not starved")
+
     def test_every_process_row_and_message_is_seen_beside_a_flood(self):
         with tempfile.TemporaryDirectory() as folder:
             plan, bundle = pathlib.Path(folder, "plan.yaml"), pathlib.Path(folder, "flooded.exhibit")
@@ -49,6 +60,7 @@ class Flooded(unittest.TestCase):
             self.assertEqual(messages, [(26, 26), (26, 26)])
             self.assertTrue(all(m["pid"] > 0 for m in claim["tree"]), claim["tree"])
             self.assertLess(bundle.stat().st_size, 4_000_000)
+            self.flood_was_there(bundle)
             self.assertEqual(fourth.differences(bundle, claim), [])
 
 

@@ -31,7 +31,8 @@ def loaded(*wanted):
         sys.modules.update(aside)
 
 
-judge, oracles, pack, records, members, apart = loaded("judge", "oracle", "pack", "records", "members", "apart")
+judge, oracles, pack, records, members, apart, runs, schema = loaded("judge", "oracle", "pack", "records", "members",
+                                                                     "apart", "runs", "schema")
 
 
 @functools.lru_cache(maxsize=64)

@@ -262,7 +262,7 @@ static void the_shipped_plans_fit_their_oracles(void **state)
         const char *oracles[2];
     } plans[] = {
         {HOOKS, "plan.yaml", "landlock", "deny-default.yaml", 5, 2, {"oracle.yaml", "oracle-wrong.yaml"}},
-        {HOOKS, "plan-open.yaml", "open", NULL, 5, 2, {"oracle.yaml", "oracle-wrong.yaml"}},
+        {HOOKS, "plan-open.yaml", "open", "deny-default.yaml", 5, 2, {"oracle.yaml", "oracle-wrong.yaml"}},
         {HOOKS, "plan-usable.yaml", "landlock-pidns", "usable.yaml", 5, 2, {"oracle.yaml", "oracle-wrong.yaml"}},
         {EXPERIMENTS "/lifetimes", "plan.yaml", "landlock-pidns", "usable.yaml", 0, 6, {"oracle.yaml"}},
     };

@@ -133,6 +133,15 @@ class Default(unittest.TestCase):
                 self.assertIn(len(told), (8, 9))  # a ninth comes in time where the machine is held up
                 self.assertEqual((step.step.signal, fourth.schema.name_of(step.step, "target")), (15, "STEP_GROUP"))
 
+    def test_npm_reads_no_configuration_but_that_of_the_run(self):
+        with fourth.opened(BUNDLES / "default.exhibit") as bundle:
+            packs = [run for run in fourth.runs.read_runs(bundle) if run.name == "pack"]
+            self.assertEqual(len(packs), 3)
+            for run in packs:
+                told = dict(line.split(b"=", 1) for line in run.start.environment)
+                for name in (b"userconfig", b"globalconfig", b"cache"):
+                    self.assertTrue(told[b"npm_config_" + name].startswith(told[b"HOME"] + b"/"), told)
+
     def test_every_effect_was_measured(self):
         self.assertEqual(self.claim["not_measured"], [])
 
@@ -192,6 +201,15 @@ class WrongOracle(unittest.TestCase):
         self.assertEqual(hashlib.sha256((BUNDLES / "wrong.exhibit").read_bytes()).hexdigest(), before)
         self.assertEqual(replay("wrong", "--oracle", str(EXPERIMENT / "oracle.yaml"), "--require", "go")[0].returncode,
                          4)
+
+    def test_all_judges_say_the_same_of_it_under_the_fixed_oracle(self):
+        words = BUNDLES / "wrong.exhibit", "--oracle", EXPERIMENT / "oracle.yaml"
+        _, claim = replay("wrong", *words[1:])
+        verified = json.loads(run("exhibit-verify", *words, "--json").stdout)
+        self.assertEqual(verified["findings"], [])
+        for other in (verified["claim"], json.loads(run("rejudge", words[0], words[2]).stdout)):
+            self.assertEqual(list(fourth.judge.differences(claim, other)), [])
+        self.assertEqual(fourth.differences(words[0], claim, words[2]), [])
 
 
 class Judges(unittest.TestCase):

@@ -42,22 +42,29 @@ class Fact:
     def __init__(self, event, data=None, packed=None):
         self.event, self.data = event, data
         self.kind = event.WhichOneof("what")
+        self.what = getattr(event, self.kind) if self.kind else None
         self.packed = packed  # without its sequence number; None: to be packed when it is written
-        self.read_run = event.run if packed is not None else None  # what is shared is not changed
         self.raw = None       # the bytes to write in its place
+        self.set_run()
 
-    @property
-    def what(self):
-        return getattr(self.event, self.kind)
-
-    @property
-    def run(self):
-        return self.event.run if self.read_run is None else self.read_run
+    def set_run(self):
+        self.run = self.event.run  # as it stays: what was read is shared, and not changed
 
     def copy(self):
         event = schema.Event()
         event.CopyFrom(self.event)
-        return Fact(event, self.data)
+        return OwnFact(event, self.data)
+
+
+class OwnFact(Fact):
+    """One that may be changed."""
+
+    def set_run(self):
+        pass
+
+    @property
+    def run(self):
+        return self.event.run
 
 
 def event(kind, run=0, at_ns=0, source="SOURCE_RECORDER", vantage=1, **fields):
@@ -70,13 +77,13 @@ def event(kind, run=0, at_ns=0, source="SOURCE_RECORDER", vantage=1, **fields):
             getattr(inner, name).extend(value)
         else:
             setattr(inner, name, value)
-    return Fact(made)
+    return OwnFact(made)
 
 
 class Facts:
     def __init__(self):
         self.facts, self.objects, self.inputs = [], {}, {}
-        self.kinds = None       # the facts of each kind in order; None: to be made when it is asked for
+        self.kinds = {}         # the facts of a kind in order, where it was asked for
         self.receipt, self.claim = None, None
         self.late = []          # called with the facts just before they are packed
         self.late_receipt = []  # called with the receipt, when it names its event log
@@ -126,7 +133,7 @@ class Facts:
 
     def copy(self):
         new = Facts()
-        new.__dict__.update(self.__dict__, facts=list(self.facts), kinds=None, objects=dict(self.objects),
+        new.__dict__.update(self.__dict__, facts=list(self.facts), kinds={}, objects=dict(self.objects),
                             inputs=dict(self.inputs), late=list(self.late), late_receipt=list(self.late_receipt),
                             strange=dict(self.strange), strange_inputs=dict(self.strange_inputs),
                             touched=set(self.touched))
@@ -138,17 +145,12 @@ class Facts:
 
     def of(self, kind, run=None, **fields):
         """The facts of a kind (and run, and with these fields), in order."""
-        found = [fact for fact in self.by_kind().get(kind, ()) if run is None or fact.run == run]
+        if kind not in self.kinds:
+            self.kinds[kind] = [fact for fact in self.facts if fact.kind == kind]
+        found = [fact for fact in self.kinds[kind] if run is None or fact.run == run]
         for name, value in fields.items():
             found = [fact for fact in found if getattr(fact.what, name) == value]
         return found
-
-    def by_kind(self):
-        if self.kinds is None:
-            self.kinds = {}
-            for fact in self.facts:
-                self.kinds.setdefault(fact.kind, []).append(fact)
-        return self.kinds
 
     def one(self, kind, run=None, **fields):
         (found,) = self.of(kind, run, **fields)
@@ -238,7 +240,7 @@ class Facts:
         fact = self.facts[place]
         new = self.facts[place] = fact.copy()
         new.event.seq = place + 1  # it may have moved since it was read
-        if self.kinds is not None:
+        if fact.kind in self.kinds:
             alike = self.kinds[fact.kind]
             alike[alike.index(fact)] = new
         return new
@@ -246,12 +248,13 @@ class Facts:
     def swap(self, place):
         """Exchanges a fact with the one behind it."""
         self.facts[place:place + 2] = reversed(self.facts[place:place + 2])
-        self.kinds = None
+        self.kinds = {}
 
     def remove(self, facts):
+        facts = list(facts)
         gone = {id(fact) for fact in facts}
         self.facts = [fact for fact in self.facts if id(fact) not in gone]
-        self.kinds = None
+        self.forget(facts)
 
     def put(self, place, *facts):
         """Inserts before the fact that stands at a place; facts without a time take that of the fact before."""
@@ -259,7 +262,12 @@ class Facts:
             if fact.event.at_ns == 0:
                 fact.event.at_ns = self.facts[place - 1].event.at_ns
         self.facts[place:place] = facts
-        self.kinds = None
+        self.forget(facts)
+
+    def forget(self, facts):
+        """Their kinds are to be gathered again."""
+        for fact in facts:
+            self.kinds.pop(fact.kind, None)
 
     def put_before(self, fact, *facts):
         self.put(self.place(fact), *facts)

@@ -169,7 +169,7 @@ RESULTS = {}
 
 def setUpModule():
     shutil.rmtree(OUT, ignore_errors=True)
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
         RESULTS.update(zip(FAILING, pool.map(record, FAILING)))
 
 

@@ -160,6 +160,15 @@ class Check(unittest.TestCase):
             grant = lines[lines.index("read /etc/passwd: openat failed with EACCES") + 1]
             self.assertRegex(grant, r'^grant: add `- "/etc/passwd"` to `read:` in /.*/candidates/.*/deny-default\.yaml$')
 
+    def test_the_readme_shows_what_is_printed(self):
+        shown = (SOURCE / "README.md").read_text().split("check experiments/hook-confinement/plan.yaml\n")[1]
+        shown = shown.split("```text\n")[1].split("```")[0].replace("/home/you/exhibit/", f"{SOURCE}/").splitlines()
+        said = iter(CHECKED["default"].said.splitlines())
+        self.assertGreater(len(shown), 15)
+        for line in shown:  # "..." is what it leaves out; what a command says depends on its version
+            if line != "..." and not line.startswith("    stderr: "):
+                self.assertIn(line, said, CHECKED["default"].said)
+
     def test_what_good_cases_are_refused_too_is_not_blamed(self):
         self.assertNotIn("/proc/self/maps", "".join(CHECKED["default"].blamed("inspect-benign")))
 

@@ -37,10 +37,10 @@ const char args_help[] =
     "      --help           this text\n"
     "      --version        the version\n"
     "\n"
-    "exit: 0 measured to the end (GO or NO-GO), or done, 1 check: something breaks, or is damaged, 2 wrong usage, plan "
-    "or\n"
-    "      oracle (nothing was started), 3 INCOMPLETE, 4 --require go and another decision, 5 could not (a system "
-    "error)\n"
+    "exit: 0 measured to the end (GO or NO-GO), or done, 1 check: something breaks, or is damaged; list: a pack\n"
+    "      cannot be read; export, prune, salvage: what they read is damaged, false or too large, 2 wrong usage, plan\n"
+    "      or oracle (nothing was started), 3 INCOMPLETE, 4 --require go and another decision, 5 could not (a system\n"
+    "      error)\n"
     "Plans are described in docs/PLAN.md, oracles in docs/ORACLE.md, the decision in docs/DECISION.md.\n";
 
 enum {

@@ -9,6 +9,12 @@ exhibit_script_test(hook_guard 120)
 exhibit_script_test(readme 300)
 set_tests_properties(e2e.walls e2e.headers e2e.format e2e.bootstrap e2e.skips e2e.hook_guard e2e.readme PROPERTIES
     SKIP_RETURN_CODE 77)
+# What each --help says of the options that are taken.
+foreach(name helps)
+    add_test(NAME e2e.${name}
+        COMMAND ${DEBIAN_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 60 LABELS e2e)
+endforeach()
 # The demo has a build folder of its own choice: it is tried where that is this one.
 if("${CMAKE_BINARY_DIR}" STREQUAL "${CMAKE_SOURCE_DIR}/build")
     exhibit_script_test(demo 240)

@@ -24,7 +24,7 @@
 static const char usage[] =
     "usage: exhibit-confine --policy FILE [--set NAME=VALUE]... [--pid-namespace] -- COMMAND ARG...\n"
     "       exhibit-confine --policy FILE [--set NAME=VALUE]... {--grants | --mounts}\n"
-    "       exhibit-confine --version\n"
+    "       exhibit-confine {--help | --version}\n"
     "\n"
     "Runs COMMAND so that it reaches only the files that the policy names and no network: Landlock, a filter\n"
     "of system calls, no capabilities, no inherited descriptors but 0 to 2. Where that cannot be had, COMMAND\n"
@@ -36,6 +36,8 @@ static const char usage[] =
     "                     `write PATH`, one a line, each before those below it\n"
     "  --mounts           the same for a tool that mounts: `link PATH` for a symbolic link, `read PATH` for\n"
     "                     `execute PATH`, and nothing that lies in another one's folder already\n"
+    "  --help             prints this\n"
+    "  --version          prints the version\n"
     "Exit status: that of COMMAND; 2 wrong usage or policy, 125 cannot confine, 126 cannot execute COMMAND,\n"
     "127 COMMAND not found.\n";
 

@@ -31,17 +31,11 @@ class Options(unittest.TestCase):
         self.assertRegex(done.stderr, "^exhibit-record: .*" + text)
         self.assertEqual(sorted(PLACE.folder.rglob("*")), before)
 
-    def test_help_goes_to_stdout_with_exit_0_and_names_every_option_and_exit(self):
+    def test_help_names_every_command(self):
         done = run("exhibit-record", "--help")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertTrue(done.stdout.startswith("usage: exhibit-record run PLAN -o BUNDLE"))
-        for word in ("--output", "--oracle", "--work", "--require", "--snapshots", "--store", "--json", "--with-local",
-                     "--help", "--version"):
-            self.assertRegex(done.stdout, f"\n  .*{word} .* [a-z]+")
         for verb in ("run", "check", "salvage", "list", "export", "prune"):
             self.assertRegex(done.stdout, f"\n {{7}}exhibit-record {verb} |^usage: exhibit-record {verb} ")
             self.assertRegex(done.stdout, f"\n{verb} +[a-z]+")
-        self.assertRegex(done.stdout, "\nexit: 0 .* 1 .* 2 .*\n.* 3 .* 4 .* 5 ")
 
     def test_version_goes_to_stdout_with_exit_0(self):
         done = run("exhibit-record", "--version")

@@ -1,6 +1,6 @@
 /*
  * Every bound on what is read or written, in one place. Readers compare with these before memory is taken; writers
- * assert them. docs/FORMAT.md and docs/PLAN.md repeat the numbers.
+ * assert them. docs/FORMAT.md, PLAN.md, ORACLE.md and DECISION.md repeat the numbers; e2e.documents compares.
  */
 #pragma once
 
@@ -65,6 +65,7 @@
 #define LIMIT_LINE_BYTES 2048            /* one line of the probe, with its newline */
 #define LIMIT_MESSAGE_BYTES 1024         /* kept of one connection or datagram */
 #define LIMIT_TARGET_BYTES (1u << 20)    /* kept of a target's content */
+#define LIMIT_TOOL_BYTES (256u << 20)    /* a tool of ours, or a file of the candidate's, that is copied */
 #define LIMIT_ARTIFACT_BYTES (64u << 20) /* one artifact that is kept */
 #define LIMIT_ARTIFACTS 10000            /* of one run */
 #define LIMIT_ARCHIVE_MEMBERS 100000

@@ -144,7 +144,9 @@ static int item_read(const struct yaml_node *node, struct oracle_case *out, stru
                            node, &matcher, err) < 0 ||
         yaml_text_copy(pointer, &matcher->pointer, err) < 0)
         return err->code;
-    if (strlen(matcher->pointer) >= LIMIT_PATH_BYTES || !pointer_is_fit(matcher->pointer))
+    if (strlen(matcher->pointer) >= LIMIT_PATH_BYTES)
+        return yaml_fault(pointer, err, "`pointer` is longer than %d bytes; write a shorter one", LIMIT_PATH_BYTES - 1);
+    if (!pointer_is_fit(matcher->pointer))
         return yaml_fault(pointer, err, "`pointer` is not a JSON pointer (RFC 6901); write it as /result/action");
     if (equals != NULL)
         return value_read(equals, &matcher->bytes, err);

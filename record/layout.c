@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TOOL_MAX_BYTES (256u << 20)
-
 /* out = base/name. ERR_LIMIT when that is too long. */
 static int path_join(char out[PATH_MAX], const char *base, const char *name, struct err *err)
 {
@@ -39,7 +37,7 @@ static int tool_copy(const struct session *session, const char *program_dir, con
     char from[PATH_MAX], to[PATH_MAX];
 
     if (path_join(from, program_dir, name, err) < 0 || path_join(to, session->tools, name, err) < 0 ||
-        file_read_path(AT_FDCWD, from, 0, TOOL_MAX_BYTES, &content, err) < 0)
+        file_read_path(AT_FDCWD, from, 0, LIMIT_TOOL_BYTES, &content, err) < 0)
         return err->code;
     return file_create(AT_FDCWD, to, 0755, content.data, content.size_bytes, err);
 }
@@ -85,7 +83,7 @@ static int candidate_copy(struct session *session, struct err *err)
         if (fstatat(dirfd(dir), entry->d_name, &seen, 0) < 0 || !S_ISREG(seen.st_mode))
             continue;
         if (path_join(to, session->candidate, entry->d_name, err) < 0 ||
-            file_read_path(dirfd(dir), entry->d_name, 0, TOOL_MAX_BYTES, &content, err) < 0 ||
+            file_read_path(dirfd(dir), entry->d_name, 0, LIMIT_TOOL_BYTES, &content, err) < 0 ||
             file_create(AT_FDCWD, to, seen.st_mode & 0755, content.data, content.size_bytes, err) < 0)
             return err->code;
     }

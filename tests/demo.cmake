@@ -9,8 +9,8 @@ exhibit_script_test(hook_guard 120)
 exhibit_script_test(readme 300)
 set_tests_properties(e2e.walls e2e.headers e2e.format e2e.bootstrap e2e.skips e2e.hook_guard e2e.readme PROPERTIES
     SKIP_RETURN_CODE 77)
-# What each --help says of the options that are taken.
-foreach(name helps)
+# What the documents and each --help say of the source.
+foreach(name documents helps)
     add_test(NAME e2e.${name}
         COMMAND ${DEBIAN_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/${name}.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
     set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 60 LABELS e2e)

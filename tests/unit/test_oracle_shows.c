@@ -194,6 +194,24 @@ static void each_fault_is_refused_in_one_line(void **state)
     }
 }
 
+static void a_pointer_is_bounded_in_length(void **state)
+{
+    char pointer[LIMIT_PATH_BYTES + 1], *text = NULL;
+    struct oracle oracle;
+
+    (void)state;
+    memset(pointer, '/', sizeof pointer);
+    pointer[LIMIT_PATH_BYTES] = '\0';
+    assert_true(asprintf(&text, "version: 1\ncases:\n  - name: c\n    stdout: {json: [{pointer: %s, type: null}]}\n",
+                         pointer) > 0);
+    assert_string_equal(refusal(text), "4: `pointer` is longer than 4095 bytes; write a shorter one");
+    memmove(strchr(text, '/'), strchr(text, '/') + 1, strlen(strchr(text, '/')));
+    oracle = parse(text);
+    assert_int_equal(strlen(oracle.cases[0].matchers[0].pointer), 4095);
+    oracle_done(&oracle);
+    free(text);
+}
+
 /* ---- expressions ---- */
 
 static void check_expression(const char *text, const char *expected, size_t expected_at)
@@ -412,6 +430,7 @@ int main(void)
         cmocka_unit_test(what_a_case_shows_is_read),
         cmocka_unit_test(exceptions_are_read_and_marked_as_wider),
         cmocka_unit_test(each_fault_is_refused_in_one_line),
+        cmocka_unit_test(a_pointer_is_bounded_in_length),
         cmocka_unit_test(what_the_language_does_not_tell_is_refused),
         cmocka_unit_test(expressions_are_bounded_in_length_and_in_sum),
         cmocka_unit_test(every_example_of_the_document_parses_and_every_key_has_one),

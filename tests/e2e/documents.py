@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the documents repeat of the source is as it stands there: the numbers, each in the sentence or row that tells what
-it is of. usage: documents.py BUILD SOURCE
+it is of, and the files that name an effect. usage: documents.py BUILD SOURCE
 """
 import pathlib
 import re
@@ -142,6 +142,7 @@ OTHERS = ["record/version_ask.c", "record/steps.c", "record/run.c", "record/endi
 UNSTATED = {"LIMIT_EFFECTS",  # room for more of them: an effect stands once, so it bounds no plan
             "EFFECT_COUNT",   # the documents name them all
             "ERRNO_MAX"}      # where the search for a name ends
+NOT_EFFECTS = {"check_tell.c"}  # it tells what a sandbox refused
 
 
 def constants(path):
@@ -193,6 +194,17 @@ class Numbers(unittest.TestCase):
         self.assertGreater(len(self.whole), 60)
         stated = {name for what, _, _ in STATED for name in re.findall(r"[A-Z]\w+", what)}
         self.assertEqual(set(self.whole) - stated, UNSTATED)
+
+
+class Effects(unittest.TestCase):
+    def test_each_file_that_names_an_effect_stands_where_it_is_told_how_to_add_one(self):
+        told = (SOURCE / "CONTRIBUTING.md").read_text().split("\n## Adding an effect\n")[1].split("\n## ")[0]
+        pattern = re.compile(re.search(r"grep -rlE '(.*?)'", told)[1])
+        named = {path.name for folder in ("formats", "record", "replay", "verify") for path in (SOURCE / folder).rglob("*.[ch]")
+                 if pattern.search(path.read_text())}
+        self.assertGreater(len(named), 15)
+        self.assertEqual({name for name in named if f"{name}`" not in told.replace("/", "`")} - NOT_EFFECTS, set())
+        self.assertLessEqual(NOT_EFFECTS, named)
 
 
 unittest.main(argv=sys.argv[:1], verbosity=1)

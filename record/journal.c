@@ -153,7 +153,9 @@ int journal_flush(struct journal *journal, struct err *err)
 
 int journal_settle(struct journal *journal, struct err *err)
 {
-    return clock_now_ns() < journal->flushed_at_ns + SETTLE_NS ? 0 : journal_flush(journal, err);
+    bool waits = journal->count != journal->linked && clock_now_ns() >= journal->flushed_at_ns + SETTLE_NS;
+
+    return waits ? journal_flush(journal, err) : 0;
 }
 
 int journal_put_late(struct journal *journal, uint32_t run, Exhibit__StreamName stream, uint64_t seq, const void *bytes,

@@ -37,7 +37,7 @@ bool journal_takes_stream(struct journal *journal, size_t size_bytes);
  */
 int journal_flush(struct journal *journal, struct err *err);
 
-/* The same where the last time is five seconds ago or more: each time costs some size. */
+/* The same where an event waits for it and the last time is five seconds ago or more: each time costs some size. */
 int journal_settle(struct journal *journal, struct err *err);
 
 /*

@@ -188,7 +188,8 @@ static int wait_for_end(struct run *run, struct err *err)
         }
         if (now_ns - ticked_at_ns >= TICK_NS || run->exited_at_ns != 0) {
             ticked_at_ns = now_ns;
-            if (observer_tick(run->session->observer, err) < 0 || cleanup_tick(run, now_ns, err) < 0)
+            if (observer_tick(run->session->observer, err) < 0 || cleanup_tick(run, now_ns, err) < 0 ||
+                journal_settle(run->session->journal, err) < 0) /* what came before it, too, must outlive us */
                 return err->code;
         }
         if (ending_tick(&run->ending, err) < 0)

@@ -271,6 +271,36 @@ class Crash(unittest.TestCase):
         _, err = first.communicate(timeout=60)
         self.assertEqual((first.returncode, err), (3, b""))
 
+    def kept_runs(self, place):
+        """How many runs have ended as the file says that the recorder is writing now."""
+        copy, out = place.folder / "copy", place.folder / "salvaged.exhibit"
+        out.unlink(missing_ok=True)
+        for partial in place.folder.glob(".it.exhibit.partial-*"):
+            copy.write_bytes(partial.read_bytes())
+        if subprocess.run([PROGRAM["record"], "salvage", copy, "-o", out], capture_output=True).returncode != 3:
+            return 0
+        salvaged = Bundle(out)
+        salvaged.pack.close()
+        return sum(1 for _ in salvaged.of("run_exit"))
+
+    def test_what_came_before_a_long_case_is_kept_while_it_goes_on(self):
+        """The first case ends too soon after a flush for one at its own end."""
+        place = Place("long", {"quick": (shell("true"), {"exit": 0}),
+                               "sleeper": (shell("exec sleep 304", watchdog_ms=300000), {"exit": 0})})
+        process = place.start()
+        deadline = time.monotonic() + 60
+        try:
+            while not list(place.folder.glob(".it.exhibit.partial-*")) or self.kept_runs(place) < 1:
+                self.assertLess(time.monotonic(), deadline, "the first case's end is not in the file")
+                time.sleep(0.5)
+            self.assertTrue(any("sleep 304" in argv for argv in hostile.processes().values()))
+        finally:
+            process.kill()
+            process.communicate()
+            other = Place("long-next", {"quick": (shell("true"), {"exit": 0})})
+            done = other.record([*other.words()[:5], "--work", place.folder / "work"])
+        self.assertEqual(done.code, 3, done.err)
+
     def test_what_a_subject_prints_is_not_taken_for_the_log(self):
         """A case prints the very log of another recording, which becomes an object of its own."""
         other = Place("source", {"quick": (shell("true"), {"exit": 0})})

@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "record/stale.h"
 #include "record/tree.h"
 
 #include <dirent.h>
@@ -111,13 +112,16 @@ int layout_make(struct session *session, const char *parent, const char *program
 
     memcpy(template, session->work, sizeof template);
     session->work[0] = 0; /* there is nothing to remove yet */
+    session->owner_fd = -1;
     if (code < 0)
         return code;
     if (mkdtemp(template) == NULL)
         return err_set(err, ERR_USAGE, "--work %s: %s; name a folder that you may write",
                        parent == NULL ? LAYOUT_DEFAULT_PARENT : parent, strerror(errno));
     memcpy(session->work, template, sizeof session->work);
-    if (paths_fill(session, policy != NULL, err) < 0)
+    /* First: from here on the next one removes what a kill leaves. */
+    if (stale_mark(session->work, session->group_prefix, &session->owner_fd, err) < 0 ||
+        paths_fill(session, policy != NULL, err) < 0)
         return err->code;
     if (chmod(session->work, 0755) < 0) /* a launcher may run the command as another user */
         return err_set_errno(err, "chmod %s", session->work);
@@ -159,8 +163,14 @@ int layout_reset(struct session *session, struct err *err)
 
 int layout_remove(struct session *session, struct err *err)
 {
-    int code = session->work[0] == 0 ? 0 : tree_remove(session->work, err);
+    int code;
 
+    if (session->work[0] == 0)
+        return 0;
+    code = tree_remove(session->work, err);
+    if (session->owner_fd >= 0)
+        (void)close(session->owner_fd);
+    session->owner_fd = -1;
     if (code == 0)
         session->work[0] = 0;
     return code;

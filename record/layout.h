@@ -24,7 +24,8 @@ int layout_foresee(struct session *session, const char *parent, bool has_policy,
 /*
  * Makes a fresh work folder in `parent` (absolute; NULL: /var/tmp), with the tools (the toolkit's probe and
  * exhibit-confine, copied from `program_dir`) the policy bytes (NULL: none) and the files of the candidate's folder,
- * and fills session->work and the paths below it. ERR_USAGE: `parent` is no folder that can be written. ERR_SYSTEM.
+ * and fills session->work and the paths below it. It is marked as in use (record/stale.h) until layout_remove.
+ * ERR_USAGE: `parent` is no folder that can be written. ERR_SYSTEM.
  */
 int layout_make(struct session *session, const char *parent, const char *program_dir, const struct bytes *policy,
                 struct err *err);
@@ -35,5 +36,5 @@ int layout_reset(struct session *session, struct err *err);
 /* The folder that is copied as the workspace: the plan's, or an empty one. Valid as long as the session. */
 const char *layout_source(const struct session *session);
 
-/* Removes the whole work folder. Harmless where there is none. */
+/* Removes the whole work folder; it is no longer marked, also where it stays. Harmless where there is none. */
 int layout_remove(struct session *session, struct err *err);

@@ -154,6 +154,8 @@ static int check(const struct args *args, struct err *err)
     int code = task_read(args, &task, err);
 
     if (code == 0)
+        stale_clean(args->work, note);
+    if (code == 0)
         code = check_make(&(struct check_request){.plan = &task.plan,
                                                   .oracle = &task.oracle,
                                                   .work_parent = args->work,
@@ -180,7 +182,7 @@ static int record(const struct args *args, Exhibit__Claim **out, bool *out_inter
     if (code == 0)
         stale_clean(args->work, note);
     if (code == 0 && args->output != NULL)
-        stale_partials_tell(args->output, note); /* of a store: output_open */
+        stale_partials_tell(args->output, NULL, note); /* of a store: output_open */
     if (code == 0)
         code = recording_make(&(struct recording_request){.plan = &task.plan,
                                                           .oracle = &task.oracle,
@@ -216,10 +218,13 @@ static int verb(const struct args *args)
     const struct store_listener listener = {.note = store_noted,
                                             .progress = isatty(STDERR_FILENO) == 1 ? progress_print : NULL};
     struct err err = {0};
-    int code = args->command == ARGS_EXPORT  ? store_verb_export(args, &listener, &err)
-               : args->command == ARGS_PRUNE ? store_verb_prune(args, &listener, &err)
-                                             : store_verb_salvage(args, &listener, &err);
+    int code;
 
+    if (args->output != NULL)
+        stale_partials_tell(args->output, args->command == ARGS_SALVAGE ? args->operands[0] : NULL, note);
+    code = args->command == ARGS_EXPORT  ? store_verb_export(args, &listener, &err)
+           : args->command == ARGS_PRUNE ? store_verb_prune(args, &listener, &err)
+                                         : store_verb_salvage(args, &listener, &err);
     progress_end();
     if (code == 0) /* salvage: as any judge of the bundle says */
         return args->command == ARGS_SALVAGE ? STATUS_INCOMPLETE : STATUS_DONE;

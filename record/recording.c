@@ -10,7 +10,6 @@
 #include "record/output.h"
 #include "record/preflight.h"
 #include "record/spawn.h"
-#include "record/stale.h"
 #include "record/steps.h"
 
 #include <errno.h>
@@ -34,7 +33,6 @@ struct recording {
     struct pack_writer *pack;
     struct loop_source signals;
     struct output output;
-    int owner_fd; /* the lock on the work folder */
 };
 
 /* ---- before anything is started ---- */
@@ -113,18 +111,12 @@ static int kill_check(const struct plan *plan, bool can_kill, struct err *err)
     return 0;
 }
 
-/* Names this recording's control groups and tries whether the machine gives any. */
+/* Tries whether the machine gives control groups. */
 static int groups_try(struct session *session, struct err *err)
 {
-    uint8_t random[8];
-    char text[17];
     struct cgroup cgroup;
     bool can_kill;
 
-    if (file_random(random, sizeof random, err) < 0)
-        return err->code;
-    hex_encode(random, sizeof random, text);
-    (void)snprintf(session->group_prefix, sizeof session->group_prefix, "exhibit-%s", text);
     session->control_groups = cgroup_open(session->group_prefix, &cgroup);
     if (!session->control_groups && cgroup_wants_room(errno)) /* which is no fact about control groups */
         return err_set_errno(err, "make a control group");
@@ -163,7 +155,6 @@ static int parts_open(struct recording *recording, struct err *err)
     if (spawn_limits_raise(err) < 0 || output_open(&recording->output, err) < 0 ||
         layout_make(session, request->work_parent, request->program_dir, policy, err) < 0 ||
         signals_open(recording, err) < 0 || groups_try(session, err) < 0 ||
-        stale_mark(session->work, session->group_prefix, &recording->owner_fd, err) < 0 ||
         output_start(&recording->output, &recording->pack, err) < 0 || local_open(recording, err) < 0)
         return err->code;
     session->journal = journal_new(recording->pack, recording->judge);
@@ -301,8 +292,6 @@ static int release(struct recording *recording, struct err *err, int code)
     bytes_done(&recording->policy);
     output_done(&recording->output);
     removed = layout_remove(session, &removal) == 0;
-    if (recording->owner_fd >= 0)
-        (void)close(recording->owner_fd);
     if (!removed && code < 0)
         code = err_wrap(err, "%s stays (%.300s)", session->work, removal.text);
     else if (!removed)
@@ -328,7 +317,6 @@ int recording_make(const struct recording_request *request, Exhibit__Claim **out
     }
     recording->request = request;
     recording->output.dir_fd = -1;
-    recording->owner_fd = -1;
     recording->signals.fd = -1;
     code = output_check(
         &recording->output,

@@ -10,6 +10,7 @@
 #include "record/loop.h"
 #include "record/observer.h"
 #include "record/secrets.h"
+#include "record/stale.h"
 #include "record/targets.h"
 #include "record/tree.h"
 
@@ -29,12 +30,13 @@ struct session {
     char scratch[PATH_MAX];
     char home[PATH_MAX];
     char tools[PATH_MAX];
-    char policy[PATH_MAX];     /* empty: the candidate has none */
-    char candidate[PATH_MAX];  /* its folder's files; empty: it is written in the plan */
-    char group_prefix[40];     /* of the names of control groups: unlike that of any other recording */
-    struct digest probe;       /* the probe's executable */
-    struct secrets *secrets;   /* NULL: the plan has none */
-    struct pack_writer *local; /* takes the contents of local inputs; NULL: the plan has none */
+    char policy[PATH_MAX];                 /* empty: the candidate has none */
+    char candidate[PATH_MAX];              /* its folder's files; empty: it is written in the plan */
+    char group_prefix[STALE_PREFIX_BYTES]; /* of the names of control groups: unlike that of any other recording */
+    int owner_fd;                          /* the lock on the work folder; -1: none */
+    struct digest probe;                   /* the probe's executable */
+    struct secrets *secrets;               /* NULL: the plan has none */
+    struct pack_writer *local;             /* takes the contents of local inputs; NULL: the plan has none */
     uint8_t salt[FREEZE_SALT_BYTES];
     uint32_t run_count; /* numbers given so far */
     bool control_groups;

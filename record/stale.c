@@ -22,12 +22,18 @@
 #define FOLDER_PREFIX "exhibit-"
 #define FRESH_NAME "owner.new"
 
-int stale_mark(const char *work, const char *group_prefix, int *out_fd, struct err *err)
+int stale_mark(const char *work, char out_prefix[STALE_PREFIX_BYTES], int *out_fd, struct err *err)
 {
+    uint8_t random[8];
+    char digits[2 * sizeof random + 1];
     AUTO_FD int dir = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     AUTO_FD int fd = dir < 0 ? -1 : openat(dir, FRESH_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-    if (fd < 0 || file_write_all(fd, group_prefix, strlen(group_prefix), err) < 0)
+    if (file_random(random, sizeof random, err) < 0)
+        return err->code;
+    hex_encode(random, sizeof random, digits);
+    (void)snprintf(out_prefix, STALE_PREFIX_BYTES, FOLDER_PREFIX "%s", digits);
+    if (fd < 0 || file_write_all(fd, out_prefix, strlen(out_prefix), err) < 0)
         return err_set_errno(err, "mark %s as in use", work);
     /* Locked before it has its name: nobody finds it unlocked. */
     if (flock(fd, LOCK_EX | LOCK_NB) < 0 || renameat(dir, FRESH_NAME, dir, STALE_OWNER_NAME) < 0)
@@ -112,7 +118,7 @@ static void processes_tell(const char *path, void (*tell)(const char *text))
             continue;
         (void)snprintf(
             text, sizeof text,
-            "process %s, which a recording that was killed had left in %s, still runs and is not ended by us",
+            "process %s, which a recording or check that was killed had left in %s, still runs and is not ended by us",
             entry->d_name, folder);
         tell(text);
     }
@@ -134,10 +140,11 @@ static void folder_clean(int parent_fd, const char *parent, const char *name, vo
     groups_end(prefix);
     processes_tell(path, tell);
     if (tree_remove(path, &err) == 0)
-        (void)snprintf(text, sizeof text, "removed %s, which a recording that was killed had left", path);
+        (void)snprintf(text, sizeof text, "removed %s, which a recording or check that was killed had left", path);
     else
-        (void)snprintf(text, sizeof text, "%s, which a recording that was killed had left, could not be removed: %s",
-                       path, err.text);
+        (void)snprintf(text, sizeof text,
+                       "%s, which a recording or check that was killed had left, could not be removed: %s", path,
+                       err.text);
     tell(text);
 }
 
@@ -154,15 +161,19 @@ void stale_clean(const char *parent, void (*tell)(const char *text))
         (void)closedir(dir);
 }
 
-/* Whether no writer has the file any more: it keeps it locked (formats/pack_writer.c). */
-static bool is_left(int dir, const char *name)
+/* Whether no writer has the file any more: it keeps it locked (formats/pack_writer.c). Not of the file `except`. */
+static bool is_left(int dir, const char *name, const char *except)
 {
     AUTO_FD int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat seen, other;
 
-    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) < 0)
+        return false;
+    return except == NULL || fstat(fd, &seen) < 0 || stat(except, &other) < 0 || seen.st_dev != other.st_dev ||
+           seen.st_ino != other.st_ino;
 }
 
-void stale_partials_tell(const char *output, void (*tell)(const char *text))
+void stale_partials_tell(const char *output, const char *except, void (*tell)(const char *text))
 {
     AUTO_FREE char *copy_dir = strdup(output);
     AUTO_FREE char *copy_base = strdup(output);
@@ -178,11 +189,11 @@ void stale_partials_tell(const char *output, void (*tell)(const char *text))
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         char text[2 * PATH_MAX];
 
-        if (strncmp(entry->d_name, start, strlen(start)) != 0 || !is_left(dirfd(dir), entry->d_name))
+        if (strncmp(entry->d_name, start, strlen(start)) != 0 || !is_left(dirfd(dir), entry->d_name, except))
             continue;
         (void)snprintf(text, sizeof text,
-                       "%s/%s: left by a recording that was killed; exhibit-record salvage makes a bundle of it, or "
-                       "remove it",
+                       "%s/%s: left by a call that was killed; if it was a recording, exhibit-record salvage makes a "
+                       "bundle of it; an export or a salvage can be made again: then remove it",
                        folder, entry->d_name);
         tell(text);
     }

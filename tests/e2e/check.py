@@ -2,6 +2,7 @@
 """What `exhibit-record check` says of sandboxes that break something: usage: check.py BUILD SOURCE"""
 import concurrent.futures
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -303,6 +304,33 @@ class Nothing(unittest.TestCase):
         self.assertEqual((running.returncode, told), (5, "exhibit-record: interrupted\n"))
         self.assertEqual(list((folder / "work").iterdir()), [])
         self.assertEqual([pid for pid in sleepers if pathlib.Path(f"/proc/{pid}").exists()], [])
+
+    def test_the_next_check_removes_what_a_killed_one_left_and_names_its_processes(self):
+        folder = ROOT / "killed"
+        (folder / "work").mkdir(parents=True)
+        writer = Checked.__new__(Checked)
+        writer.folder = folder
+        words = [RECORD, "check", writer.write("killed", ["/usr/bin/env", "{command}"], {"long": shell("exec sleep 62")},
+                                               None, {}), "--work", folder / "work"]
+        running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while not self.sleepers(running.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        (sleeper,) = self.sleepers(running.pid)
+        (work,) = (folder / "work").iterdir()
+        try:
+            running.kill()
+            running.wait()
+            plan = writer.write("killed", ["/usr/bin/env", "{command}"], {"quick": shell("true")}, None, {})
+            done = subprocess.run([RECORD, "check", plan, *words[3:]], capture_output=True, text=True, timeout=60,
+                                  stdin=subprocess.DEVNULL)
+            left = "which a recording or check that was killed had left"
+            self.assertEqual((done.returncode, done.stderr), (0, (
+                f"exhibit-record: process {sleeper}, {left} in {work}, still runs and is not ended by us\n"
+                f"exhibit-record: removed {work}, {left}\n")), done.stdout)
+            self.assertEqual(list((folder / "work").iterdir()), [])
+        finally:
+            pathlib.Path(f"/proc/{sleeper}").exists() and os.kill(sleeper, signal.SIGKILL)
 
     def sleepers(self, ancestor):
         """The sleeping descendants of a process."""

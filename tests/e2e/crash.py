@@ -136,7 +136,7 @@ class Worker:
         landed = [line for line in log if line.split()[2:] == [kind]]
         self.want(len(landed) == 1 and landed[0].startswith(f"{step} "), f"the fault did not land: {log[-2:]}")
         if self.left_work:
-            self.want("which a recording that was killed had left" in done.err, f"nothing was cleaned: {done.err}")
+            self.want("that was killed had left" in done.err, f"nothing was cleaned: {done.err}")
         self.left_work = kind in KILLS
         if kind in KILLS:
             self.want(done.code == -9, f"exit {done.code}")
@@ -221,14 +221,27 @@ class Crash(unittest.TestCase):
         other = Place("orphan-next", {"quick": (shell("true"), {"exit": 0})})
         done = other.record([*other.words()[:5], "--work", place.folder / "work"])
         self.assertEqual(done.code, 3, done.err)
-        self.assertRegex(done.err, r"removed .*/exhibit-\w+, which a recording that was killed had left")
+        self.assertRegex(done.err, r"removed .*/exhibit-\w+, which a recording or check that was killed had left")
         self.assertFalse(any("sleep 300" in argv for argv in hostile.processes().values()))
         self.assertNotIn("still runs", done.err)
         if hostile.GROUP:
             self.assertEqual([path.name for path in hostile.GROUP.iterdir() if path.is_dir()], [])
         again = other.record([*other.words()[:3], "-o", place.bundle, "--work", place.folder / "work"])
         self.assertEqual(again.code, 3, again.err)
-        self.assertRegex(again.err, r"\.it\.exhibit\.partial-\w+: left by a recording that was killed; exhibit-record sal")
+        self.assertRegex(again.err, r"\.it\.exhibit\.partial-\w+: left by a call that was killed; if it was a recording")
+
+    def test_the_next_recording_removes_the_folder_of_one_that_was_killed_while_it_made_it(self):
+        worker = Worker("early")
+        for step, tools in ((1, []), (2, ["exhibit-probe"])):
+            done, log = worker.run(step, "kill-before", "tools")
+            self.assertEqual((done.code, len(log)), (-9, step), done.err)
+            (work,) = (worker.place.folder / "work").iterdir()
+            self.assertEqual([path.name for path in (work / "box" / "tools").iterdir()], tools)
+            other = Place(f"early-next-{step}", {"quick": (shell("true"), {"exit": 0})})
+            done = other.record([*other.words()[:5], "--work", work.parent])
+            self.assertEqual((done.code, done.err), (3, f"exhibit-record: removed {work}, which a recording or check "
+                                                        "that was killed had left\n"))
+            self.assertEqual(list(work.parent.iterdir()), [])
 
     def test_the_next_recording_names_the_processes_that_no_control_group_had_and_leaves_them_alone(self):
         lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
@@ -248,8 +261,8 @@ class Crash(unittest.TestCase):
             other = Place("alone-next", {"quick": (shell("true"), {"exit": 0})})
             done = other.record([*other.words()[:5], "--work", place.folder / "work"])
             self.assertEqual(done.code, 3, done.err)
-            told = re.findall(r"process (\d+), which a recording that was killed had left in \S+/exhibit-\w{6}, still ",
-                              done.err)
+            told = re.findall(r"process (\d+), which a recording or check that was killed had left in "
+                              r"\S+/exhibit-\w{6}, still ", done.err)
             self.assertEqual(sorted(map(int, told)), sorted(left))
             self.assertGreater(len(left), 0)
             self.assertEqual([pid for pid, argv in hostile.processes().items() if "sleep 302" in argv], left)

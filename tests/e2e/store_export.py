@@ -23,6 +23,13 @@ THIRD = {"third": b"the third alone\n", "two": b"two\n"}
 
 
 NUMBERS = itertools.count(1)
+LEFT = ("left by a call that was killed; if it was a recording, exhibit-record salvage makes a bundle of it; an export or "
+        "a salvage can be made again: then remove it")
+
+
+def killed_at(step):
+    """The environment of a program that is killed before a step of writing a pack."""
+    return {**os.environ, "LD_PRELOAD": FAULT, "FAULT": f"{step}:kill-before", "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
 
 def flip(path, at):
@@ -345,6 +352,20 @@ class Prune(Stores):
         self.exported(store, self.second, SECOND)
 
 
+class Killed(Stores):
+    def test_what_an_export_left_that_was_killed_is_named_by_the_next_one(self):
+        store = self.copy()
+        done, out = store.export(self.second, env=killed_at(2))
+        self.assertEqual((done.returncode, out.exists()), (-9, False), done.stderr)
+        (left,) = store.folder.glob(".out.exhibit.partial-*")
+        done, _ = store.export(self.second)
+        self.assertEqual((done.returncode, done.stderr), (0, f"exhibit-record: {left}: {LEFT}\n"))
+        left.unlink()
+        done, out = store.export(self.second)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(whole(out))
+
+
 class Progress(Stores):
     """On a terminal what is done now stands in a line of its own, which is gone at the end; nowhere else."""
 
@@ -396,6 +417,22 @@ class Salvage(Stores):
         self.assertTrue(partial.exists())
         for pid in hostile.processes():
             os.kill(pid, signal.SIGKILL)
+
+    def test_what_a_killed_salvage_left_is_named_by_the_next_one_and_what_it_is_made_of_is_not(self):
+        store = self.copy()
+        place = store.place(THIRD, {"sleeper": (shell("exec sleep 79"), {"exit": 0})})
+        recorder = place.start()
+        self.sleeps(recorder, "sleep 79")
+        recorder.kill()
+        recorder.communicate()
+        for pid in hostile.processes():
+            os.kill(pid, signal.SIGKILL)
+        (partial,) = place.folder.glob(".*.partial-*")
+        words = ["exhibit-record", "salvage", partial, "-o", place.bundle]
+        self.assertEqual(run(*words, env=killed_at(2)).returncode, -9)
+        (left,) = set(place.folder.glob(".*.partial-*")) - {partial}
+        done = run(*words)
+        self.assertEqual((done.returncode, done.stderr), (3, f"exhibit-record: {left}: {LEFT}\n"))
 
     def test_what_is_not_retained_stays_out_though_the_store_has_it(self):
         store = self.copy()

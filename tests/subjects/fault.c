@@ -5,6 +5,7 @@
  *   pack: the writing, syncing, cutting and naming of files whose name has ".partial" in it, the syncing of folders,
  *         the removing of a store's packs;
  *   spool: what goes into the nameless file in the work folder;
+ *   tools: the making of the tools in the work folder, which are the first files of a recording in it;
  *   descriptor: the making of these files, of pipes and of descriptors of processes, the opening of a store's files.
  * A fault of the kind "pause" is none: the process waits for a second before the step.
  */
@@ -220,8 +221,10 @@ static int open_any(int folder, const char *name, int flags, unsigned mode)
 {
     bool temporary = (flags & O_TMPFILE) == O_TMPFILE, pack = flags & O_CREAT && strstr(name, ".partial") != NULL;
     bool kept = ends_in(name, ".pack"), store = strcmp(name, "lock") == 0 || strcmp(name, "exhibit-store") == 0;
+    bool tool = flags & O_CREAT && strstr(name, "/box/tools/") != NULL;
     const char *what = temporary ? "open-spool" : (pack ? "open-pack" : (kept ? "open-kept" : "open-store"));
-    const char *kind = fault(temporary || pack || kept || store ? "descriptor" : NULL, what);
+    const char *owner = temporary || pack || kept || store ? "descriptor" : (tool ? "tools" : NULL);
+    const char *kind = fault(owner, tool ? "open-tool" : what);
 
     return refused(kind) < 0 ? -1 : (int)raw(SYS_openat, (long)folder, name, (long)flags, (long)mode);
 }

@@ -170,3 +170,6 @@ int pack_read_pieces(struct pack *pack, enum pack_part part, const struct digest
  * ERR_LIMIT, ERR_SYSTEM. Memory does not grow with the contents.
  */
 int pack_check(struct pack *pack, struct err *err);
+
+/* The same without threads of its own: for who checks several packs side by side. */
+int pack_check_alone(struct pack *pack, struct err *err);

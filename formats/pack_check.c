@@ -232,16 +232,26 @@ static int check_all(struct check *check, struct err *err)
     return code;
 }
 
-int pack_check(struct pack *pack, struct err *err)
+static int check_with(struct pack *pack, unsigned workers, struct err *err)
 {
     struct check check = {.pack = pack};
     int code;
 
     assert(!pack->inputs_skipped);
     pack_cache_drop(pack); /* what is in the file now is checked, not what was */
-    code = block_checks_new(pack, &check.blocks, err);
+    code = block_checks_new(pack, workers, &check.blocks, err);
     if (code == 0)
         code = check_all(&check, err);
     block_checks_free(check.blocks);
     return code;
+}
+
+int pack_check(struct pack *pack, struct err *err)
+{
+    return check_with(pack, PACK_CHECK_WORKERS, err);
+}
+
+int pack_check_alone(struct pack *pack, struct err *err)
+{
+    return check_with(pack, 1, err);
 }

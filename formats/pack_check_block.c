@@ -35,12 +35,13 @@ struct block_checks {
     struct check_tools tools[PACK_CHECK_WORKERS];
 };
 
-int block_checks_new(const struct pack *pack, struct block_checks **out, struct err *err)
+int block_checks_new(const struct pack *pack, unsigned most, struct block_checks **out, struct err *err)
 {
     struct block_checks *checks = calloc(1, sizeof *checks);
     bool whole = checks != NULL;
     uint64_t content_bytes = 0;
 
+    assert(most <= PACK_CHECK_WORKERS);
     for (size_t i = 0; i < PACK_PART_COUNT; i++)
         content_bytes += pack->index[i].starts[pack->index[i].block_count];
     if (whole) {
@@ -49,7 +50,7 @@ int block_checks_new(const struct pack *pack, struct block_checks **out, struct 
         checks->first_fault = UINT32_MAX;
         (void)pthread_mutex_init(&checks->lock, NULL);
         (void)pthread_cond_init(&checks->turned, NULL);
-        checks->crew = crew_new(content_bytes < THREADS_FROM_BYTES ? 1 : PACK_CHECK_WORKERS);
+        checks->crew = crew_new(content_bytes < THREADS_FROM_BYTES ? 1 : most);
         whole = checks->crew != NULL;
     }
     for (size_t i = 0; whole && i < PACK_PART_COUNT; i++) {

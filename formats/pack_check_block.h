@@ -26,8 +26,8 @@ struct block_check {
     struct err err;
 };
 
-/* Borrows the pack. ERR_SYSTEM: no memory. */
-int block_checks_new(const struct pack *pack, struct block_checks **out, struct err *err);
+/* With at most `most` (up to PACK_CHECK_WORKERS) blocks at once. Borrows the pack. ERR_SYSTEM: no memory. */
+int block_checks_new(const struct pack *pack, unsigned most, struct block_checks **out, struct err *err);
 
 /*
  * Begins to check; `block` is borrowed until it was waited for. All but job, checks, place, code and err is set. Of a

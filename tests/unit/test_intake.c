@@ -1,19 +1,17 @@
 /* Many files at once: in the order given, with the same bytes however many cores there are, and every fault told. */
 #include "base/cleanup.h"
 #include "formats/intake.h"
+#include "meeting.h"
 #include "test_pack_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,73 +19,17 @@
 #define FILES 400
 #define LARGE_EACH 97 /* one file in so many is more than a block */
 
-static unsigned cores; /* that the process seems to have */
 static bool interrupted, short_reads;
 
-/* Where workers wait in a read until a second one is in its own. */
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t second_came;
-    bool wanted, met, in_vain;
-    pthread_t starter, first; /* the thread that gives the work, and the worker that came first */
-    bool has_first;
-} meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .second_came = PTHREAD_COND_INITIALIZER};
-
-/* The linker puts these before the real ones. */
-int __wrap_sched_getaffinity(pid_t pid, size_t size_bytes, cpu_set_t *out);
+/* The linker puts this before the real one. */
 ssize_t __real_pread64(int fd, void *to, size_t size_bytes, off_t offset);
 ssize_t __wrap_pread64(int fd, void *to, size_t size_bytes, off_t offset);
-
-int __wrap_sched_getaffinity(pid_t pid, size_t size_bytes, cpu_set_t *out)
-{
-    (void)pid;
-    memset(out, 0, size_bytes);
-    for (unsigned i = 0; i < cores; i++)
-        CPU_SET(i, out);
-    return 0;
-}
-
-static void meet(void)
-{
-    struct timespec deadline;
-
-    if (pthread_equal(pthread_self(), meeting.starter))
-        return;
-    (void)clock_gettime(CLOCK_REALTIME, &deadline);
-    deadline.tv_sec += 5;
-    (void)pthread_mutex_lock(&meeting.lock);
-    if (!meeting.has_first) {
-        meeting.has_first = true;
-        meeting.first = pthread_self();
-        while (!meeting.met && !meeting.in_vain)
-            meeting.in_vain = pthread_cond_timedwait(&meeting.second_came, &meeting.lock, &deadline) != 0;
-    } else if (!meeting.in_vain && !pthread_equal(pthread_self(), meeting.first)) {
-        meeting.met = true;
-        (void)pthread_cond_broadcast(&meeting.second_came);
-    }
-    (void)pthread_mutex_unlock(&meeting.lock);
-}
-
-/* From now on, until meeting_end, which tells whether two workers were at work at the same time. */
-static void meeting_begin(void)
-{
-    meeting.met = meeting.in_vain = meeting.has_first = false;
-    meeting.starter = pthread_self();
-    meeting.wanted = true;
-}
-
-static bool meeting_end(void)
-{
-    meeting.wanted = false;
-    return meeting.met;
-}
 
 ssize_t __wrap_pread64(int fd, void *to, size_t size_bytes, off_t offset)
 {
     static _Thread_local unsigned calls;
 
-    if (meeting.wanted)
-        meet();
+    meet();
     if (interrupted && ++calls % 2 == 1) {
         errno = EINTR;
         return -1;

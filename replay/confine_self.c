@@ -1,6 +1,10 @@
 /*
  * Landlock without a rule but for what is named, then a filter that answers EPERM to every system call that is not
  * listed. An answer instead of a kill: a library that asks for more than it needs goes on without.
+ *
+ * A rule is for the file that a path led to, not for the path: what that leads to later, Landlock refuses if it is
+ * another. Where the kernel has no Landlock, every file can still be opened after the filter, for reading alone. Where
+ * one bundle is meant, a second filter ends that, too, before the first byte of it is read.
  */
 #include "replay/confine_self.h"
 
@@ -9,6 +13,7 @@
 #include "formats/digest.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <locale.h>
 #include <seccomp.h>
 #include <stdint.h>
@@ -33,7 +38,10 @@ struct beneath {
 
 enum { RIGHT_READ_FILE = 1 << 2, RIGHT_READ_DIR = 1 << 3 };
 
-/* Lets what is at a path, and beneath it, be read. */
+/*
+ * Lets what is at a path, and beneath it, be read. It is looked up only: what cannot be opened, or is no file, is told
+ * when it is opened for reading.
+ */
 static void allow_path(int ruleset_fd, const char *path)
 {
     enum { RULE_PATH_BENEATH = 1 };
@@ -101,6 +109,9 @@ static int add_rules(scmp_filter_ctx filter)
     if (code == 0) /* abort() of a failed assertion */
         code =
             seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+    if (code == 0) /* one more filter, which can only take away */
+        code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 1,
+                                SCMP_A0(SCMP_CMP_EQ, SECCOMP_SET_MODE_FILTER));
     return code;
 }
 
@@ -112,19 +123,31 @@ static int add_reading(scmp_filter_ctx filter)
     return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, WRITING, 0));
 }
 
-static bool apply_seccomp(bool threads)
+/* Puts a filter in force. False: it could not be. Releases it in any case. */
+static bool load_filter(scmp_filter_ctx filter, bool complete)
 {
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(1 /* EPERM */));
-    bool done;
+    bool done = complete && seccomp_load(filter) == 0;
 
-    if (filter == NULL)
-        return false;
-    done = add_rules(filter) == 0;
-    if (threads)
-        done = done && add_reading(filter) == 0 && seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0;
-    done = done && seccomp_load(filter) == 0;
     seccomp_release(filter);
     return done;
+}
+
+static bool allow_calls(void)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(1 /* EPERM */));
+
+    return filter != NULL && load_filter(filter, add_rules(filter) == 0 && add_reading(filter) == 0 &&
+                                                     seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0);
+}
+
+/* Without prctl, which is denied by now; what it would do was done. */
+static bool deny_opening(void)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+    return filter != NULL &&
+           load_filter(filter, seccomp_rule_add(filter, SCMP_ACT_ERRNO(1 /* EPERM */), SCMP_SYS(openat), 0) == 0 &&
+                                   seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0) == 0);
 }
 
 /*
@@ -149,15 +172,14 @@ void confine_files(char *const *paths, size_t path_count, struct confinement *ou
         out->landlock = apply_landlock(paths, path_count);
 }
 
-void confine_threads(struct confinement *out)
+void confine_calls(struct confinement *out)
 {
     if (!EXHIBIT_SANITIZED)
-        out->seccomp = apply_seccomp(true);
+        out->seccomp = allow_calls();
 }
 
-void confine_self(struct confinement *out)
+void confine_opening(struct confinement *out)
 {
-    confine_files(NULL, 0, out);
     if (!EXHIBIT_SANITIZED)
-        out->seccomp = apply_seccomp(false);
+        out->seccomp = out->seccomp && deny_opening();
 }

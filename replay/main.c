@@ -1,6 +1,6 @@
 /*
- * exhibit-replay: a bundle's claim derived anew from its raw facts. All that needs a path is opened first; then the
- * process confines itself, and only then hostile bytes are read.
+ * exhibit-replay: a bundle's claim derived anew from its raw facts. The process confines itself, then opens the bundle,
+ * gives up opening, and only then hostile bytes are read.
  */
 #include "base/cleanup.h"
 #include "base/heap.h"
@@ -26,17 +26,21 @@ static int replay_exit_code(enum err_code code)
     return code == ERR_SYSTEM ? EXIT_COULD_NOT : EXIT_FALSE;
 }
 
-/* Confines the process, and says what the kernel does not offer. */
-static void confine_replay(const char *file)
+/* Opens the one bundle, confined before and more so after, and says what the kernel does not offer. */
+static int open_confined(char *const *path, int *out_fd, struct err *err)
 {
     struct confinement done;
 
-    confine_self(&done);
-    if (EXHIBIT_SANITIZED || (done.landlock && done.seccomp))
-        return;
-    replay_say(file, done.seccomp
-                         ? "warning: this kernel has no Landlock; the system call filter alone confines the replay"
-                         : "warning: the system call filter could not be set; the replay is not fully confined");
+    confine_files(path, 1, &done);
+    confine_calls(&done);
+    if (bundle_open(*path, out_fd, err) < 0)
+        return err->code;
+    confine_opening(&done);
+    if (!EXHIBIT_SANITIZED && !(done.landlock && done.seccomp))
+        replay_say(*path, done.seccomp
+                              ? "warning: this kernel has no Landlock; the system call filter alone confines the replay"
+                              : "warning: the system call filter could not be set; the replay is not fully confined");
+    return 0;
 }
 
 struct differences {
@@ -124,11 +128,10 @@ static int replay(const struct args *args, struct err *err)
 
     if (code != 0)
         return code;
-    if (bundle_open(args->paths[0], &fd, err) < 0) {
+    if (open_confined(args->paths, &fd, err) < 0) {
         replay_say(args->paths[0], err->text);
         return EXIT_COULD_NOT;
     }
-    confine_replay(args->paths[0]);
     code = own_oracle_parse(args->oracle, &text, &room, &oracle);
     if (code != 0)
         return code;

@@ -161,7 +161,7 @@ static int many_run(const struct args *args, const struct bytes *text, const str
         replay_say(NULL, err.text);
         return EXIT_COULD_NOT;
     }
-    confine_threads(done);
+    confine_calls(done);
     many_warn(done);
     code = own_oracle_parse(args->oracle, text, &room, &oracle);
     if (code == 0) {

@@ -13,7 +13,7 @@ add_test(NAME e2e.bombs
     COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/bombs.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 set_tests_properties(e2e.bombs PROPERTIES TIMEOUT 300 LABELS e2e FIXTURES_REQUIRED bundles)
 
-# What the kernel saw: the judges confine themselves before they read.
+# What the kernel saw: the judges confine themselves before they open.
 add_test(NAME e2e.confined_first COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_SOURCE_DIR}/e2e/confined_first.py
     ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 set_tests_properties(e2e.confined_first PROPERTIES TIMEOUT 60 LABELS e2e SKIP_RETURN_CODE 77)

@@ -1,5 +1,7 @@
 /*
- * Landlock for files and TCP, seccomp for what has no path.
+ * Landlock for files and TCP, seccomp for what has no path, and for writing. What is to be read is opened after both:
+ * the filter lets every opening for reading through, Landlock that of what was named alone. Where there is no Landlock,
+ * other files could be read, but there is still no way to write, to send or to start anything.
  */
 #include "verify/confine_self.h"
 
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,13 +58,27 @@ static struct verify_confine_ruleset verify_confine_all_rights(long abi, size_t 
     return rules;
 }
 
-static bool verify_confine_files(int source_fd)
+/*
+ * Grants reading of what the path leads to now. It is opened without any right to read it; the rule is for the file
+ * itself, so that another one, put in its place before it is opened for reading, is refused. Failing is refusing.
+ */
+static void verify_confine_grant(int ruleset_fd, const char *path)
+{
+    AUTO_FD int fd = open(path, O_PATH | O_CLOEXEC);
+    struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = fd};
+    struct stat stat;
+
+    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISDIR(stat.st_mode))
+        rule.allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR; /* the kernel knows it for folders only */
+    if (fd >= 0)
+        (void)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+}
+
+static bool verify_confine_files(const char *const *paths, size_t path_count)
 {
     long abi = verify_confine_landlock_abi();
     size_t size_bytes;
     struct verify_confine_ruleset rules = verify_confine_all_rights(abi, &size_bytes);
-    struct landlock_path_beneath_attr beneath = {
-        .allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR, .parent_fd = source_fd};
     AUTO_FD int ruleset_fd = -1;
 
     if (abi < 1)
@@ -69,8 +86,8 @@ static bool verify_confine_files(int source_fd)
     ruleset_fd = (int)syscall(SYS_landlock_create_ruleset, &rules, size_bytes, 0);
     if (ruleset_fd < 0)
         return false;
-    if (source_fd >= 0 && syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) < 0)
-        return false;
+    for (size_t i = 0; i < path_count; i++)
+        verify_confine_grant(ruleset_fd, paths[i]);
     return syscall(SYS_landlock_restrict_self, ruleset_fd, 0) == 0;
 }
 
@@ -137,7 +154,7 @@ static bool verify_confine_calls(void)
     return done;
 }
 
-void verify_confine_self(int source_fd, char *warning, size_t warning_bytes)
+void verify_confine_self(const char *const *paths, size_t path_count, char *warning, size_t warning_bytes)
 {
     bool files = true, calls = true;
 
@@ -152,7 +169,7 @@ void verify_confine_self(int source_fd, char *warning, size_t warning_bytes)
         return;
     }
     if (!EXHIBIT_SANITIZED) {
-        files = verify_confine_files(source_fd);
+        files = verify_confine_files(paths, path_count);
         calls = verify_confine_calls();
     }
     if (!files || !calls)

@@ -1,6 +1,6 @@
 /*
- * exhibit-verify: checks a bundle offline and says what its decision is worth. Opens what it was told to, gives up all
- * else, and only then reads what others wrote.
+ * exhibit-verify: checks a bundle offline and says what its decision is worth. Gives up all but reading what it was
+ * told to, and only then opens that, and reads what others wrote.
  */
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -73,32 +73,46 @@ static int verify_status_of(const struct verify_args *args, const struct verdict
     return strcmp(claim->decision, "INCOMPLETE") == 0 ? EXIT_INCOMPLETE : EXIT_VERIFIED;
 }
 
-static int verify_bundle(const struct verify_args *args, const struct oracle *oracle)
+/*
+ * Confines the process, then opens what was named: the bundle and, where there is one, the source; says what the kernel
+ * does not give. Returns EXIT_VERIFIED, or the status to end with.
+ */
+static int verify_open_confined(const struct verify_args *args, int *out_bundle_fd, int *out_source_fd)
 {
-    AUTO_FD int bundle_fd = -1;
-    AUTO_FD int source_fd = -1;
-    struct verdict_request request = {.oracle = oracle, .source_fd = -1};
-    struct verdict verdict = {0};
+    const char *const named[] = {args->bundle, args->source};
     char warning[256];
     struct err err = {0};
-    int status;
 
-    if (verify_open_bundle(args->bundle, &bundle_fd, &err) < 0)
+    verify_confine_self(named, args->source == NULL ? 1 : 2, warning, sizeof warning);
+    if (verify_open_bundle(args->bundle, out_bundle_fd, &err) < 0)
         return verify_complain(args->bundle, &err, EXIT_COULD_NOT);
     if (args->source != NULL) {
-        source_fd = open(args->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (source_fd < 0) {
+        *out_source_fd = open(args->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (*out_source_fd < 0) {
             (void)err_set_errno(&err, "could not open the folder");
             return verify_complain(args->source, &err, EXIT_COULD_NOT);
         }
     }
+    if (warning[0] != '\0')
+        (void)fprintf(stderr, "exhibit-verify: warning: %s\n", warning);
+    return EXIT_VERIFIED;
+}
+
+static int verify_bundle(const struct verify_args *args, const struct oracle *oracle)
+{
+    AUTO_FD int bundle_fd = -1;
+    AUTO_FD int source_fd = -1;
+    struct verdict_request request = {.oracle = oracle};
+    struct verdict verdict = {0};
+    struct err err = {0};
+    int status = verify_open_confined(args, &bundle_fd, &source_fd);
+
+    if (status != EXIT_VERIFIED)
+        return status;
     request.bundle_fd = bundle_fd;
     request.source_fd = source_fd;
     request.sha256 = args->has_sha256 ? &args->sha256 : NULL;
     request.policy = args->has_policy ? &args->policy : NULL;
-    verify_confine_self(source_fd, warning, sizeof warning);
-    if (warning[0] != '\0')
-        (void)fprintf(stderr, "exhibit-verify: warning: %s\n", warning);
     if (verdict_reach(&request, &verdict, &err) < 0) {
         verdict_done(&verdict);
         return verify_complain(args->bundle, &err, EXIT_COULD_NOT);

@@ -1,6 +1,6 @@
 /*
- * After confine_self a process can read what is open and print, and nothing else. Tried in a child of its own each
- * time.
+ * A process that confined itself can open what is named, and in the end read what is open and print, and nothing else.
+ * Tried in a child of its own each time.
  */
 #include "replay/confine_self.h"
 
@@ -86,21 +86,33 @@ static bool reading_goes_on(void)
     return done;
 }
 
-/* Whether `check` holds in a child that confined itself. */
-static bool holds_confined(bool (*check)(void))
+/* Whether a child ended with 0. */
+static bool child_is_content(pid_t pid)
 {
     int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Whether `check` holds in a child that confined itself in all steps, even if what it tries to open was named. */
+static bool holds_confined(bool (*check)(void))
+{
     pid_t pid = fork();
 
     assert_true(pid >= 0);
     if (pid == 0) {
+        char *const named[] = {(char *)"/etc/passwd"};
         struct confinement done;
+        int fd;
 
-        confine_self(&done);
-        _exit(!(done.seccomp && check()));
+        confine_files(named, 1, &done);
+        confine_calls(&done);
+        fd = open(named[0], O_RDONLY | O_CLOEXEC);
+        confine_opening(&done);
+        _exit(!(fd >= 0 && done.seccomp && check()));
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return child_is_content(pid);
 }
 
 static void a_confined_process_can_do_nothing_but_read_and_print(void **state)
@@ -179,7 +191,6 @@ static void *try_confined(void *context)
 /* Whether `check` holds in each thread of a child that confined itself in two steps. */
 static bool holds_in_threads(bool (*check)(void))
 {
-    int status;
     pid_t pid = fork();
 
     assert_true(pid >= 0);
@@ -196,13 +207,12 @@ static bool holds_in_threads(bool (*check)(void))
         if (pthread_create(&thread, NULL, try_confined, &trying) != 0)
             _exit(3);
         (void)pthread_barrier_wait(&trying.started);
-        confine_threads(&done);
+        confine_calls(&done);
         (void)pthread_barrier_wait(&trying.confined);
         holds = pthread_join(thread, NULL) == 0 && trying.holds && check();
         _exit(!(done.seccomp && holds));
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return child_is_content(pid);
 }
 
 static void threads_can_open_what_is_named_and_do_no_more_than_that(void **state)
@@ -236,11 +246,52 @@ static void threads_can_open_what_is_named_and_do_no_more_than_that(void **state
     assert_int_equal(rmdir(named_folder), 0);
 }
 
+/* What a path leads to can be another file when it is opened: here, as the folder is another one by then. */
+static bool opens_where(const char *here)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        char *const named[] = {(char *)"file"};
+        struct confinement done;
+
+        confine_files(named, 1, &done);
+        if (chdir(here) < 0)
+            _exit(2);
+        confine_calls(&done);
+        _exit(!(open(named[0], O_RDONLY | O_CLOEXEC) >= 0 || !done.landlock || errno != EACCES));
+    }
+    return child_is_content(pid);
+}
+
+static void another_file_in_the_place_of_the_named_one_is_refused(void **state)
+{
+    static char place[] = "/tmp/exhibit-replay.XXXXXX";
+
+    (void)state;
+    if (EXHIBIT_SANITIZED)
+        skip();
+    assert_non_null(mkdtemp(place));
+    assert_int_equal(chdir(place), 0);
+    assert_int_equal(mkdir("other", 0700), 0);
+    assert_int_equal(close(open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    assert_int_equal(close(open("other/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    assert_true(opens_where("."));
+    assert_false(opens_where("other"));
+    assert_int_equal(unlink("other/file"), 0);
+    assert_int_equal(unlink("file"), 0);
+    assert_int_equal(rmdir("other"), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(place), 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_can_open_what_is_named_and_do_no_more_than_that),
         cmocka_unit_test(a_confined_process_can_do_nothing_but_read_and_print),
+        cmocka_unit_test(another_file_in_the_place_of_the_named_one_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,17 +25,16 @@
 #include <cmocka.h>
 
 /* Runs `tries` in a confined child; gives the number of the first that was not as it should be, 0: none. */
-static int confined(int (*tries)(void), const char *source)
+static int confined(int (*tries)(void), const char *named)
 {
     pid_t pid = fork();
     int status;
 
     assert_true(pid >= 0);
     if (pid == 0) {
-        int source_fd = source == NULL ? -1 : open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         char warning[256];
 
-        verify_confine_self(source_fd, warning, sizeof warning);
+        verify_confine_self(&named, named != NULL, warning, sizeof warning);
         _exit(warning[0] != '\0' ? 99 : tries());
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -103,6 +103,20 @@ static int try_the_source(void)
     return open("/etc/passwd", O_WRONLY | O_CLOEXEC) >= 0 ? 3 : 0;
 }
 
+/* What the path of the bundle leads to may be another file when it is opened: here, as the folder is another one. */
+static int try_what_is_named(void)
+{
+    if (open("file", O_RDONLY | O_CLOEXEC) < 0)
+        return 1;
+    if (open("file", O_RDWR | O_CLOEXEC) >= 0 || errno != EPERM)
+        return 2;
+    if (open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0 || errno != EACCES)
+        return 3;
+    if (chdir("other") < 0)
+        return 4;
+    return open("file", O_RDONLY | O_CLOEXEC) >= 0 || errno != EACCES ? 5 : 0;
+}
+
 static void nothing_can_be_opened_started_or_reached(void **state)
 {
     (void)state;
@@ -133,6 +147,26 @@ static void the_source_can_be_read_and_nothing_else(void **state)
     assert_int_equal(confined(try_the_source, "/etc"), 0);
 }
 
+static void the_named_file_can_be_read_and_no_other_in_its_place(void **state)
+{
+    static char place[] = "/tmp/exhibit-verify.XXXXXX";
+
+    (void)state;
+    if (EXHIBIT_SANITIZED)
+        skip();
+    assert_non_null(mkdtemp(place));
+    assert_int_equal(chdir(place), 0);
+    assert_int_equal(mkdir("other", 0700), 0);
+    assert_int_equal(close(open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    assert_int_equal(close(open("other/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    assert_int_equal(confined(try_what_is_named, "file"), 0);
+    assert_int_equal(unlink("other/file"), 0);
+    assert_int_equal(unlink("file"), 0);
+    assert_int_equal(rmdir("other"), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(place), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +174,7 @@ int main(void)
         cmocka_unit_test(threads_can_be_started_and_processes_cannot),
         cmocka_unit_test(the_locale_of_archive_names_stays_at_hand),
         cmocka_unit_test(the_source_can_be_read_and_nothing_else),
+        cmocka_unit_test(the_named_file_can_be_read_and_no_other_in_its_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@ set(fuzz_targets container receipt claim freeze events stream plan oracle archiv
 set(fuzz_wraps_receipt pack_read pack_receipt pack_claim)
 set(fuzz_wraps_claim ${fuzz_wraps_receipt})
 set(fuzz_wraps_stream ${fuzz_wraps_receipt})
-set(fuzz_wraps_events stream_read)
+set(fuzz_wraps_events stream_read pack_log_is_known pack_know_log)
 set(fuzz_wraps_archive digest_run_add)
 
 foreach(target ${fuzz_targets})

@@ -169,6 +169,24 @@ class Damaged(unittest.TestCase):
                         self.assertIn(f"malformed: {named}: FORMAT 3.6", done.stderr)
                     self.assertTrue(fourth.refusal(BAD))
 
+    def test_each_group_that_is_dropped_doubled_or_swapped_with_the_next_is_refused_by_both(self):
+        content = GOOD.read_bytes()
+        edges = [start for name, start, _ in parts(content) if name in ("journal", "observations index")]
+        groups = [content[start:end] for start, end in zip(edges, edges[1:])]
+        self.assertGreater(len(groups), 2)
+        for i, group in enumerate(groups):
+            damaged = {"dropped": groups[:i] + groups[i + 1:], "doubled": groups[:i] + [group] + groups[i:]}
+            if i + 1 < len(groups):
+                damaged["swapped"] = groups[:i] + [groups[i + 1], group] + groups[i + 2:]
+            for how, those in damaged.items():
+                for judge in JUDGES:
+                    with self.subTest(f"{judge} group {i} {how}"):
+                        done = ask_of(judge, content[:HEADER] + b"".join(those) + content[edges[-1]:])
+                        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                        first, last = range_in(done.stderr)
+                        self.assertLessEqual(last - first + 1, max(size for _, _, size in parts(content)))
+                self.assertTrue(fourth.refusal(BAD))
+
     def test_replay_refuses_a_flip_in_all_that_it_reads_and_is_not_misled_by_one_elsewhere(self):
         content, claim = GOOD.read_bytes(), ask("exhibit-replay", GOOD, "--json").stdout
         for name, start, size in parts(content):

@@ -7,6 +7,7 @@
 #include "base/file.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* The part of a range that is in the file, and no more than a block of it. */
@@ -68,10 +69,10 @@ static int find_fault(struct pack *pack, uint64_t place, uint64_t at, struct err
     code = pack_check(pack, err);
     if (code < 0)
         return code;
-    if (footer_stands(pack, place, at))
+    if (footer_stands(pack, place, at)) /* as many bytes are too many; the range names the first of them */
         return frame_fault(err, ERR_FORMAT,
-                           clip((struct frame_range){place + PACK_FOOTER_BYTES, at - place}, file_bytes),
-                           "bytes follow the footer");
+                           clip((struct frame_range){place + PACK_FOOTER_BYTES, PACK_FOOTER_BYTES}, file_bytes),
+                           "%" PRIu64 " bytes follow the footer", at - place);
     for (unsigned i = PACK_PART_COUNT; i > 0; i--)
         if (!in_place[i - 1])
             after = pack->footer.index[i - 1].frame;

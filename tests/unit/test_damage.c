@@ -1,24 +1,24 @@
 /*
  * A small bundle that the verifier calls right, damaged in every way: each bit, each length, each group and block.
- * Each time the verifier refutes it and names a range of at most one block that holds the damage.
+ * Each time the verifier refutes it and names a range that holds the damage and is no longer than one element.
  */
 #include "base/cleanup.h"
 #include "test_pack_fixture.h"
 #include "verify/verdict.h"
 #include "verify_place.h"
 
-#include <zstd.h>
-
 enum {
-    GROUP_OBJECTS = 6, /* so that a small bundle has many blocks */
-    GROUPS_MAX = 32,
+    GROUP_OBJECTS = 6,                 /* so that a small bundle has many blocks */
     STEP = EXHIBIT_SANITIZED ? 29 : 1, /* with sanitizers a sample, of bits in different places of their bytes */
 };
 
-static struct bytes whole;               /* the bundle */
-static size_t groups_at[GROUPS_MAX + 1]; /* where its groups begin, and the first index */
-static size_t blocks_at[GROUPS_MAX];     /* where their blocks begin */
+static struct bytes whole;       /* the bundle */
+static struct elements elements; /* its */
 static size_t group_count;
+
+struct span {
+    uint64_t first, last;
+};
 
 /* Writes the objects of a pack once more, into blocks of a few objects each. */
 static void write_again(struct pack *pack, int dir_fd)
@@ -43,26 +43,15 @@ static void write_again(struct pack *pack, int dir_fd)
     scene_must(pack_writer_finish(writer, &receipt, &claim, &err), &err);
 }
 
-/* Reads a number of 4 bytes. */
-static size_t number_at(size_t at)
+/* Where a group begins, and its block. Behind the last group is the first index. */
+static size_t group_at(size_t number)
 {
-    return whole.data[at] | (size_t)whole.data[at + 1] << 8 | (size_t)whole.data[at + 2] << 16;
+    return elements.at[1 + 2 * number];
 }
 
-/* Finds the groups, going through the file: a journal's size stands in it, a block ends where the next journal is. */
-static void find_groups(void)
+static size_t block_at(size_t number)
 {
-    size_t end = forge_index_at(&whole, 1);
-
-    group_count = 0;
-    for (size_t at = 24; at < end; group_count++) {
-        assert_true(group_count < GROUPS_MAX);
-        groups_at[group_count] = at;
-        blocks_at[group_count] = at + 8 + number_at(at + 4);
-        at = blocks_at[group_count] +
-             ZSTD_findFrameCompressedSize(whole.data + blocks_at[group_count], end - blocks_at[group_count]);
-    }
-    groups_at[group_count] = end;
+    return elements.at[2 + 2 * number];
 }
 
 static int set_up(void **state)
@@ -81,7 +70,8 @@ static int set_up(void **state)
     (void)close(fd);
     load(place.dir_fd, "b.exhibit", &whole);
     done(&place);
-    find_groups();
+    elements = elements_of(&whole);
+    group_count = (elements.count - 4) / 2; /* without header, indexes and footer */
     return 0;
 }
 
@@ -89,6 +79,7 @@ static int tear_down(void **state)
 {
     (void)state;
     bytes_done(&whole);
+    elements_done(&elements);
     return 0;
 }
 
@@ -110,18 +101,23 @@ static bool refuted(int fd, struct err *out_finding)
     return found;
 }
 
-/* Wants the bytes refuted, with a range of at most a block that holds byte `at`, or the last one where it is cut off.
+/*
+ * Wants the bytes refuted, with a range no longer than an element that holds byte `at`, or the last one where it is cut
+ * off. Gives the range.
  */
-static void want_refuted(int fd, size_t at, const char *what)
+static struct span want_refuted(int fd, size_t at, const char *what)
 {
     struct err finding = {0};
-    uint64_t first, last;
+    struct span span;
 
     if (!refuted(fd, &finding))
         fail_msg("%s at byte %zu: not refuted", what, at);
-    range_of(&finding, &first, &last);
-    if (first > at || at > last || last - first >= LIMIT_BLOCK_BYTES)
+    range_of(&finding, &span.first, &span.last);
+    if (span.first > at || at > span.last)
         fail_msg("%s at byte %zu is not in the range: %s", what, at, finding.text);
+    if (span.last - span.first >= elements.longest_bytes)
+        fail_msg("%s at byte %zu: the range is longer than an element: %s", what, at, finding.text);
+    return span;
 }
 
 static void the_bundle_itself_is_verified(void **state)
@@ -135,6 +131,16 @@ static void the_bundle_itself_is_verified(void **state)
     assert_true(group_count > 5);
 }
 
+/* Wants no byte in a range that is of another element than the byte `at`. */
+static void want_within(struct span span, size_t at)
+{
+    size_t number = element_at(&elements, at);
+
+    if (span.first < elements.at[number] || span.last >= elements.at[number + 1])
+        fail_msg("a flip at byte %zu is told as bytes %zu to %zu, which are not of its element alone", at,
+                 (size_t)span.first, (size_t)span.last);
+}
+
 static void every_flip_of_a_bit_is_refuted_in_its_range(void **state)
 {
     AUTO_FD int fd = memory_file(whole.data, whole.size_bytes);
@@ -144,7 +150,7 @@ static void every_flip_of_a_bit_is_refuted_in_its_range(void **state)
         uint8_t flipped = whole.data[bit / 8] ^ (uint8_t)(1u << bit % 8);
 
         assert_int_equal(pwrite(fd, &flipped, 1, (off_t)(bit / 8)), 1);
-        want_refuted(fd, bit / 8, "a flip");
+        want_within(want_refuted(fd, bit / 8, "a flip"), bit / 8);
         assert_int_equal(pwrite(fd, &whole.data[bit / 8], 1, (off_t)(bit / 8)), 1);
     }
 }
@@ -156,7 +162,7 @@ static void every_cut_is_refuted_at_the_end_that_is_left(void **state)
     (void)state;
     for (size_t kept = whole.size_bytes - 1; kept >= 24; kept = kept < 24 + STEP ? 0 : kept - STEP) {
         assert_int_equal(ftruncate(fd, (off_t)kept), 0);
-        want_refuted(fd, kept - 1, "a cut");
+        (void)want_refuted(fd, kept - 1, "a cut");
     }
     for (size_t kept = 24; kept-- > 0;) {
         struct err finding = {0};
@@ -183,7 +189,7 @@ static void want_bytes_refuted(const struct bytes *file, const char *what)
 
     while (at < file->size_bytes - 1 && at < whole.size_bytes && file->data[at] == whole.data[at])
         at++;
-    want_refuted(fd, at, what);
+    (void)want_refuted(fd, at, what);
 }
 
 /* Each of: the group, its journal alone, its block alone; taken out, and there twice. */
@@ -192,7 +198,7 @@ static void what_is_taken_out_or_there_twice_is_refuted(void **state)
     (void)state;
     for (size_t i = 0; i < group_count; i++) {
         const size_t ranges[3][2] = {
-            {groups_at[i], groups_at[i + 1]}, {groups_at[i], blocks_at[i]}, {blocks_at[i], groups_at[i + 1]}};
+            {group_at(i), group_at(i + 1)}, {group_at(i), block_at(i)}, {block_at(i), group_at(i + 1)}};
 
         for (size_t j = 0; j < 3; j++) {
             AUTO_BYTES struct bytes without = {0};
@@ -226,16 +232,16 @@ static void groups_and_blocks_in_each_others_place_are_refuted(void **state)
     (void)state;
     for (size_t i = 0; i < group_count; i++) {
         for (size_t j = i + 1; j < group_count; j++) {
-            swap(groups_at[i], groups_at[i + 1], groups_at[j], groups_at[j + 1]);
-            swap(groups_at[i], blocks_at[i], groups_at[j], blocks_at[j]);
-            swap(blocks_at[i], groups_at[i + 1], blocks_at[j], groups_at[j + 1]);
+            swap(group_at(i), group_at(i + 1), group_at(j), group_at(j + 1));
+            swap(group_at(i), block_at(i), group_at(j), block_at(j));
+            swap(block_at(i), group_at(i + 1), block_at(j), group_at(j + 1));
         }
     }
 }
 
 static void the_indexes_taken_out_swapped_or_twice_are_refuted(void **state)
 {
-    const size_t at[] = {forge_index_at(&whole, 1), forge_index_at(&whole, 2), whole.size_bytes - 208};
+    const size_t *at = elements.at + elements.count - 3; /* of the two, and the footer behind */
 
     (void)state;
     swap(at[0], at[1], at[1], at[2]);
@@ -265,21 +271,16 @@ static void whatever_is_put_in_is_refuted(void **state)
                 {skippable, 8},
                 {whole.data + whole.size_bytes - 208, 208},
                 {whole.data, whole.size_bytes}};
-    size_t places[GROUPS_MAX + 4] = {0, 24};
-    size_t count = 2;
 
     (void)state;
-    for (size_t i = 1; i <= group_count; i++)
-        places[count++] = groups_at[i];
-    places[count++] = whole.size_bytes - 208;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < elements.count; i++) {
         for (size_t j = 0; j < sizeof more / sizeof *more; j++) {
             AUTO_BYTES struct bytes file = {0};
             struct err err = {0};
 
-            add(&file, 0, places[i]);
+            add(&file, 0, elements.at[i]);
             assert_int_equal(bytes_add(&file, more[j].data, more[j].size_bytes, 1 << 24, &err), 0);
-            add(&file, places[i], whole.size_bytes);
+            add(&file, elements.at[i], whole.size_bytes);
             want_bytes_refuted(&file, "something more");
         }
     }
@@ -295,7 +296,7 @@ static void garbage_behind_it_is_refuted(void **state)
         uint8_t byte = (uint8_t)more;
 
         assert_int_equal(pwrite(fd, &byte, 1, (off_t)(whole.size_bytes + more - 1)), 1);
-        want_refuted(fd, more <= 208 ? whole.size_bytes : whole.size_bytes + more - 1, "garbage");
+        (void)want_refuted(fd, more <= 208 ? whole.size_bytes : whole.size_bytes + more - 1, "garbage");
     }
 }
 

@@ -170,6 +170,53 @@ static uint64_t number_at(const struct bytes *file, size_t at, size_t width)
     return value;
 }
 
+/* Adds where an element begins; of the one before it the length is known then. */
+static void add_element(struct elements *elements, size_t at)
+{
+    size_t before = elements->count > 0 ? at - elements->at[elements->count - 1] : 0;
+
+    if (elements->longest_bytes < before)
+        elements->longest_bytes = before;
+    elements->at = reallocarray(elements->at, elements->count + 1, sizeof *elements->at);
+    assert_non_null(elements->at);
+    elements->at[elements->count++] = at;
+}
+
+struct elements elements_of(const struct bytes *file)
+{
+    size_t end = forge_index_at(file, 1);
+    struct elements elements = {0};
+
+    add_element(&elements, 0);
+    for (size_t at = 24; at < end;) {
+        add_element(&elements, at);
+        at += 8 + number_at(file, at + 4, 4);
+        add_element(&elements, at);
+        at += ZSTD_findFrameCompressedSize(file->data + at, end - at);
+    }
+    add_element(&elements, end);
+    add_element(&elements, forge_index_at(file, 2));
+    add_element(&elements, file->size_bytes - FOOTER_BYTES);
+    add_element(&elements, file->size_bytes);
+    elements.count--;
+    return elements;
+}
+
+void elements_done(struct elements *elements)
+{
+    free(elements->at);
+}
+
+size_t element_at(const struct elements *elements, size_t at)
+{
+    size_t number = 0;
+
+    assert_true(at < elements->at[elements->count]);
+    while (elements->at[number + 1] <= at)
+        number++;
+    return number;
+}
+
 void forge_frame(const void *from, size_t size_bytes, struct bytes *out)
 {
     struct err err = {0};

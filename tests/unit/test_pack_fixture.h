@@ -50,6 +50,23 @@ void range_of(const struct err *err, uint64_t *out_first, uint64_t *out_last);
 /* Judges and wants this code, this text in the message, and a range of at most one block. */
 void refuse(const struct bytes *file, int code, const char *text);
 
+/*
+ * The elements of a whole file in their order: the header, each journal and each block, the two indexes, the footer.
+ * Those of group `i` are the numbers 1 + 2 * i and 2 + 2 * i.
+ */
+struct elements {
+    size_t *at;           /* where each begins, and then the end of the file; owned, free with elements_done */
+    size_t count;         /* without the end of the file */
+    size_t longest_bytes; /* of one of them: the bound of a range that names one */
+};
+
+/* Finds them, going through the file: a journal tells its size, a block ends where its zstd frame does. */
+struct elements elements_of(const struct bytes *file);
+void elements_done(struct elements *elements);
+
+/* The number of the element that holds the byte at `at`, which is in the file. */
+size_t element_at(const struct elements *elements, size_t at);
+
 /* ---- a second writer ---- */
 
 struct forge_entry {

@@ -2,7 +2,8 @@
 """A recorder that is killed, or whose disk fails, at each step of writing, or that gets no descriptor where it makes one:
 usage: crash.py BUILD SOURCE [all]
 
-Without "all" some of the faults are tried: every kill at one of three steps, and one in five of the others.
+Without "all" some of the faults are tried: each kind of kill at one in four steps, the others at one in seven, and
+each kind at least once in each call.
 
 After each fault there is no bundle, a whole one, or a file that says partial, of which salvage makes an INCOMPLETE one
 with all that had been written; and the next recording removes what a killed one left.
@@ -32,7 +33,16 @@ FAULT = str(BUILD / "lib" / "libfault.so")
 KILLS = ("kill-before", "kill-half", "kill-after")
 ERRORS = ("ENOSPC", "EIO")
 HARMLESS = ("EINTR", "short")
-SPOOLED = KILLS + ERRORS + HARMLESS + ("EINVAL",)  # what splice(2) says where it cannot: then bytes are copied
+WRITTEN = KILLS + ERRORS + HARMLESS
+WHOLE = ("kill-before", "kill-after", *ERRORS, "EINTR")  # of what cannot be done by half
+SPOOLED = (*WRITTEN, "EINVAL")  # what splice(2) says where it cannot: then bytes are copied
+# The kinds of faults that each call can have, and the file in which it is then.
+PARTIAL = r"\.it\.exhibit\.partial-\w+"
+CALLS = {"pack": {"write": (WRITTEN, PARTIAL), "fsync": (WHOLE, PARTIAL), "rename": (WHOLE, PARTIAL),
+                  "fsync-folder": (WHOLE, r"worker-\d")},
+         "spool": {call: (SPOOLED, r"#\d+|spool-\w+") for call in ("write", "splice")},
+         "descriptor": {"open-pack": (("EMFILE",), PARTIAL), "open-spool": (("EMFILE",), r"exhibit-\w+"),
+                        "pipe": (("EMFILE",), "-"), "pidfd": (("EMFILE",), "-")}}
 CASES = {f"case-{i}": (shell(f"echo {i}; echo kept > {{scratch}}/left-{i}"), {"exit": 0}) for i in range(3)}
 # Its blocks are written while it runs: the more of them, the more steps. What it says in one mode is enough.
 CASES["large"] = (shell(f'[ -z "$STRICT" ] || head -c {36000000 if ALL else 13000000} /dev/urandom'), {"exit": 0})
@@ -67,7 +77,7 @@ class Worker:
 
     def __init__(self, name):
         self.place = Place(name, CASES, candidate=hostile.STRICT)
-        self.wrong, self.left_work = [], False
+        self.wrong, self.left_work, self.landed = [], False, set()
         self.count = {"faults": 0, "kills": 0, "salvaged": 0, "objects": 0}
 
     def want(self, right, text):
@@ -133,8 +143,11 @@ class Worker:
         done, log = self.run(step, kind, of)
         self.count["faults"] += 1
         self.count["kills"] += kind in KILLS
-        landed = [line for line in log if line.split()[2:] == [kind]]
+        landed = [line for line in log if line.split()[3:] == [kind]]
         self.want(len(landed) == 1 and landed[0].startswith(f"{step} "), f"the fault did not land: {log[-2:]}")
+        for _, call, name, _ in map(str.split, landed):
+            self.want(re.fullmatch(CALLS[of][call][1], name), f"it landed in {name}")
+            self.landed.add((of, call, kind))
         if self.left_work:
             self.want("that was killed had left" in done.err, f"nothing was cleaned: {done.err}")
         self.left_work = kind in KILLS
@@ -168,25 +181,27 @@ class Worker:
 
 
 class Crash(unittest.TestCase):
-    def steps(self, of, calls):
-        """How many steps there are."""
+    def steps(self, of):
+        """Which steps each call is, without a fault."""
         worker = Worker(f"count-{of}")
         done, log = worker.run(0, "", of)
         self.assertEqual(done.code, 3, done.err)
-        self.assertEqual({line.split()[1] for line in log}, calls)
-        return len(log)
+        self.assertEqual({line.split()[1] for line in log}, set(CALLS[of]))
+        return {call: [step for step, line in enumerate(log, 1) if line.split()[1] == call] for call in CALLS[of]}
+
+    def faults(self, of, steps):
+        """All faults at these steps of each call, or a share of each kind: the next one's at other steps."""
+        for call, (kinds, _) in CALLS[of].items():
+            for number, kind in enumerate(kinds):
+                # No multiple of 3: the writes are of a head, of entries, of a frame, over and over.
+                share = 4 if kind in KILLS else 7
+                chosen = steps[call] if ALL else steps[call][number % share::share] or steps[call][:1]
+                yield from ((step, kind, of) for step in chosen)
 
     def test_a_fault_at_each_step_leaves_a_whole_bundle_a_partial_one_or_none(self):
-        count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder"})
-        opened = self.steps("descriptor", {"open-pack", "open-spool", "pipe", "pidfd"})
-        self.assertGreater(self.steps("spool", {"write", "splice"}), 6)
-        # Steps are writes of a head, of entries, of a frame, over and over: of each three another one is taken, and of
-        # four errors a step one in five, so that each kind meets each of those.
-        faults = [(step + 1, kind, "pack") for step in range(count) for kind in KILLS
-                  if ALL or step % 3 == step // 3 % 3]
-        others = [(step, kind, "pack") for step in range(1, count + 1) for kind in ERRORS + HARMLESS]
-        others += [(step, "EMFILE", "descriptor") for step in range(1, opened + 1)]
-        faults += others if ALL else others[::5]
+        steps = {of: self.steps(of) for of in CALLS}
+        self.assertGreater(sum(map(len, steps["spool"].values())), 6)
+        faults = [*self.faults("pack", steps["pack"]), *self.faults("descriptor", steps["descriptor"])]
         # The first is the write that follows the making of the file, the others are splices: as many as come in time.
         faults += [(step, kind, "spool") for step in ((1, 2, 3) if ALL else (1, 2)) for kind in SPOOLED]
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
@@ -199,7 +214,9 @@ class Crash(unittest.TestCase):
         wrong = [text for worker in workers for text in worker.wrong]
         self.assertEqual(wrong, [], "\n".join(wrong[:20]))
         told = {name: sum(worker.count[name] for worker in workers) for name in workers[0].count}
-        print(f"{count} steps and {opened} descriptors: {told}", file=sys.stderr)
+        print(f"{len(faults)} faults: {told}", file=sys.stderr)
+        self.assertEqual(set().union(*(worker.landed for worker in workers)),
+                         {(of, call, kind) for of in CALLS for call in CALLS[of] for kind in CALLS[of][call][0]})
         self.assertGreaterEqual(told["faults"], 400 if ALL else 70)
         self.assertGreaterEqual(told["kills"], 200 if ALL else 30)
         self.assertGreater(told["salvaged"], 40 if ALL else 10)

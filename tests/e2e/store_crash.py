@@ -63,7 +63,7 @@ class Worker:
         """Wants the fault to have come where it was meant to; gives the call."""
         log = store.folder / "steps"
         lines = log.read_text().splitlines() if log.exists() else []
-        hit = [line for line in lines if line.split()[2:] == [kind]]
+        hit = [line for line in lines if line.split()[3:] == [kind]]
         self.want(len(hit) == 1 and hit[0].startswith(f"{step} "), f"the fault did not land: {lines[-2:]}")
         self.want(kind not in KILLS or lines[-1:] == hit, "it went on after the kill")
         self.count["faults"] += 1

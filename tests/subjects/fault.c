@@ -1,7 +1,8 @@
 /*
  * A fault at the n-th step of writing a bundle, for exhibit-record (LD_PRELOAD). FAULT=N:KIND, or 0: for none; FAULT_OF
  * says which steps are counted (default: pack); FAULT_LOG names a file that gets a line for each step, so that a test
- * can see where the fault landed. Steps of
+ * can see where the fault landed: number, call, name of the file without its folder (or -), kind of the fault if any.
+ * Steps of
  *   pack: the writing, syncing, cutting and naming of files whose name has ".partial" in it, the syncing of folders,
  *         the removing of a store's packs;
  *   spool: what goes into the nameless file in the work folder;
@@ -12,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -42,30 +44,34 @@ static long raw(long number, ...)
     return next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
-/* Whose bytes the file behind a descriptor holds: "pack", "spool", or NULL for any other. */
-static const char *owner_of(int fd)
+/* The path of a file behind a descriptor, with what the kernel adds to it; empty where it tells none. */
+static void path_of(int fd, char *out, size_t room)
 {
-    char link[64], name[4096];
+    char link[64];
     ssize_t size;
     int before = errno;
 
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    size = readlink(link, name, sizeof name - 1);
+    size = readlink(link, out, room - 1);
     errno = before;
-    if (size < 0)
-        return NULL;
-    name[size] = 0;
-    if (strstr(name, "/exhibit-") != NULL && strstr(name, " (deleted)") != NULL)
+    out[size < 0 ? 0 : size] = 0;
+}
+
+/* Whose bytes the file of this path holds: "pack", "spool", or NULL for any other. */
+static const char *owner_of(const char *path)
+{
+    if (strstr(path, "/exhibit-") != NULL && strstr(path, " (deleted)") != NULL)
         return "spool";
-    return strstr(name, ".partial") != NULL ? "pack" : NULL;
+    return strstr(path, ".partial") != NULL ? "pack" : NULL;
 }
 
 /* Counts a step if it is of those that count, writes it down, and gives the kind of the fault that belongs here, or "".
  */
-static const char *fault(const char *owner, const char *what)
+static const char *fault(const char *owner, const char *what, const char *path)
 {
     const char *wanted = getenv("FAULT"), *log = getenv("FAULT_LOG"), *counted = getenv("FAULT_OF"), *kind = "";
-    char line[128];
+    const char *name = strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1;
+    char line[512];
     unsigned number;
     int fd;
 
@@ -79,7 +85,8 @@ static const char *fault(const char *owner, const char *what)
         kind = strchr(wanted, ':') + 1;
     fd = log == NULL ? -1 : (int)raw(SYS_open, log, (long)(O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC), 0600L);
     if (fd >= 0) {
-        int size = snprintf(line, sizeof line, "%u %s %s\n", number, what, kind);
+        int name_bytes = (int)strcspn(name, " "); /* "(deleted)" comes after */
+        int size = snprintf(line, sizeof line, "%u %s %.*s %s\n", number, what, name_bytes, name, kind);
 
         (void)raw(SYS_write, (long)fd, line, (size_t)size);
         (void)close(fd);
@@ -122,10 +129,14 @@ static size_t part_of(const char *kind, size_t size_bytes)
 
 static ssize_t put(int fd, const void *from, size_t size_bytes, bool at_place, off_t place)
 {
-    const char *kind = fault(owner_of(fd), "write");
-    size_t part = part_of(kind, size_bytes);
+    char path[PATH_MAX];
+    const char *kind;
+    size_t part;
     ssize_t done;
 
+    path_of(fd, path, sizeof path);
+    kind = fault(owner_of(path), "write", path);
+    part = part_of(kind, size_bytes);
     if (refused(kind) < 0)
         return -1;
     done = at_place ? raw(SYS_pwrite64, (long)fd, from, part, place) : raw(SYS_write, (long)fd, from, part);
@@ -147,9 +158,12 @@ ssize_t pwrite64(int fd, const void *from, size_t size_bytes, off_t place)
 
 ssize_t splice(int from, off64_t *from_place, int to, off64_t *to_place, size_t size_bytes, unsigned flags)
 {
-    const char *kind = fault(owner_of(to), "splice");
+    char path[PATH_MAX];
+    const char *kind;
     ssize_t done;
 
+    path_of(to, path, sizeof path);
+    kind = fault(owner_of(path), "splice", path);
     if (refused(kind) < 0)
         return -1;
     done = raw(SYS_splice, (long)from, from_place, (long)to, to_place, part_of(kind, size_bytes), (long)flags);
@@ -161,10 +175,13 @@ int fsync(int fd)
 {
     struct stat stat;
     bool folder = fstat(fd, &stat) == 0 && S_ISDIR(stat.st_mode);
-    const char *kind = fault(folder ? "pack" : owner_of(fd), folder ? "fsync-folder" : "fsync");
-    int done = refused(kind);
+    char path[PATH_MAX];
+    const char *kind;
+    int done;
 
-    if (done < 0)
+    path_of(fd, path, sizeof path);
+    kind = fault(folder ? "pack" : owner_of(path), folder ? "fsync-folder" : "fsync", path);
+    if (refused(kind) < 0)
         return -1;
     done = (int)raw(SYS_fsync, (long)fd);
     after(kind);
@@ -173,7 +190,7 @@ int fsync(int fd)
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    const char *kind = fault(strstr(from, ".partial-") != NULL ? "pack" : NULL, "rename");
+    const char *kind = fault(strstr(from, ".partial-") != NULL ? "pack" : NULL, "rename", from);
     int done = refused(kind);
 
     if (done < 0)
@@ -185,7 +202,7 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
 
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-    const char *kind = fault(strstr(from, ".partial") != NULL ? "pack" : NULL, "rename");
+    const char *kind = fault(strstr(from, ".partial") != NULL ? "pack" : NULL, "rename", from);
     int done = refused(kind);
 
     if (done < 0)
@@ -205,7 +222,7 @@ static bool ends_in(const char *name, const char *suffix)
 int unlinkat(int folder, const char *name, int flags)
 {
     bool counts = ends_in(name, ".pack") || ends_in(name, ".local");
-    const char *kind = fault(counts ? "pack" : NULL, "unlink");
+    const char *kind = fault(counts ? "pack" : NULL, "unlink", name);
     int done = refused(kind);
 
     if (done < 0)
@@ -224,7 +241,7 @@ static int open_any(int folder, const char *name, int flags, unsigned mode)
     bool tool = flags & O_CREAT && strstr(name, "/box/tools/") != NULL;
     const char *what = temporary ? "open-spool" : (pack ? "open-pack" : (kept ? "open-kept" : "open-store"));
     const char *owner = temporary || pack || kept || store ? "descriptor" : (tool ? "tools" : NULL);
-    const char *kind = fault(owner, tool ? "open-tool" : what);
+    const char *kind = fault(owner, tool ? "open-tool" : what, name);
 
     return refused(kind) < 0 ? -1 : (int)raw(SYS_openat, (long)folder, name, (long)flags, (long)mode);
 }
@@ -271,7 +288,7 @@ int __openat64_2(int folder, const char *name, int flags)
 
 int pipe2(int pipes[2], int flags)
 {
-    return refused(fault("descriptor", "pipe")) < 0 ? -1 : (int)raw(SYS_pipe2, pipes, (long)flags);
+    return refused(fault("descriptor", "pipe", "-")) < 0 ? -1 : (int)raw(SYS_pipe2, pipes, (long)flags);
 }
 
 long syscall(long number, ...)
@@ -283,7 +300,7 @@ long syscall(long number, ...)
     for (int i = 0; i < 6; i++)
         words[i] = va_arg(list, long);
     va_end(list);
-    if (number == SYS_pidfd_open && refused(fault("descriptor", "pidfd")) < 0)
+    if (number == SYS_pidfd_open && refused(fault("descriptor", "pidfd", "-")) < 0)
         return -1;
     return raw(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -35,7 +35,8 @@ class Worker:
     def __init__(self, name, store, receipts):
         self.name, self.source, self.receipts = name, store, receipts
         self.wrong, self.at = [], ""
-        self.count = {"faults": 0, "kills": 0, "exported": 0, "salvaged": 0, "local": 0, "apart": 0, "finished": 0}
+        self.count = {"faults": 0, "kills": 0, "exported": 0, "salvaged": 0, "local": 0, "apart": 0, "finished": 0,
+                      "forgotten": 0}
 
     def want(self, right, text):
         if not right:
@@ -65,6 +66,7 @@ class Worker:
         lines = log.read_text().splitlines() if log.exists() else []
         hit = [line for line in lines if line.split()[3:] == [kind]]
         self.want(len(hit) == 1 and hit[0].startswith(f"{step} "), f"the fault did not land: {lines[-2:]}")
+        self.steps = [line.split()[1:] for line in lines]
         self.want(kind not in KILLS or lines[-1:] == hit, "it went on after the kill")
         self.count["faults"] += 1
         self.count["kills"] += kind in KILLS
@@ -246,6 +248,31 @@ class Worker:
             self.expect_local(store, receipt, b"the second alone\n")
         self.end(store)
 
+    def local_error(self, number, step, kind, of):
+        """A recording with local contents of which a call fails leaves nothing of itself, or is whole."""
+        self.at = f"record with local contents, {kind} at step {step} of {of}"
+        store = self.copy(number)
+        place, before = store.place(SECOND, local=["workspace"]), store.names()
+        done = place.record(store.words(place), env=self.env(store, step, kind, of))
+        call = self.landed(store, step, kind)
+        whole = kind == "short" or (kind == "EINTR" and call == "write")
+        if whole:
+            self.want(done.code == 3, f"exit {done.code}: {done.err}")
+        else:
+            self.want((done.code, store.names()) == (5, before), f"exit {done.code}: {done.err}, {store.names()}")
+            # From there on the local contents have their name.
+            self.count["forgotten"] += "fsync-folder" in [call for call, *_ in self.steps[:step - 1]]
+        again = store.place(SECOND, local=["workspace"])
+        done = again.record([*store.words(again)[:-1], place.folder / "work"])
+        told = run("exhibit-record", "check", "--store", store.path)
+        self.want((done.code, told.returncode, told.stdout.count("\n")) == (3, 0, 1), f"afterwards: {done} {told}")
+        self.expect_exports(store, {self.receipts[0]: FIRST})
+        fresh = set(store.receipts()) - {self.receipts[0]}
+        self.want(len(fresh) == 1 + whole, f"in the store are {store.names()}")
+        for receipt in fresh:
+            self.expect_local(store, receipt, b"the second alone\n")
+        self.end(store)
+
 
 class StoreCrash(unittest.TestCase):
     @classmethod
@@ -262,11 +289,16 @@ class StoreCrash(unittest.TestCase):
 
     def calls(self, of, calls, act):
         """What the steps are, in order; all of `calls` are among them and nothing else."""
+        return [call for call, _ in self.named(of, calls, act)]
+
+    def named(self, of, calls, act):
+        """The same, each with the name of its file."""
         worker = Worker(f"count-{of}-{self.id()[-12:].replace('_', '-')}", self.store, self.receipts)
         store = Store(worker.name)
         act(worker, store, worker.env(store, 0, "none", of))
-        log = [line.split()[1] for line in (store.folder / "steps").read_text().splitlines()]
-        self.assertEqual(set(log), calls)
+        log = [tuple(line.split()[1:3]) for line in (store.folder / "steps").read_text().splitlines()]
+        shutil.rmtree(store.folder)
+        self.assertEqual({call for call, _ in log}, calls)
         return log
 
     def openings(self, calls):
@@ -298,7 +330,6 @@ class StoreCrash(unittest.TestCase):
             done = store.prune(self.receipts[0], env=env)
             self.assertEqual(done.returncode, 0, done.stderr)
         count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder", "unlink"}, act)
-        shutil.rmtree(hostile.ROOT / f"count-pack-{self.id()[-12:].replace('_', '-')}")
         opened = self.steps("descriptor", {"open-pack", "open-store", "open-kept"}, act)
         faults = [(step, kind, "pack") for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
         faults += [(step, "EMFILE", "descriptor") for step in range(1, opened + 1)]
@@ -321,18 +352,23 @@ class StoreCrash(unittest.TestCase):
         def act(worker, store, env):
             place = store.place(SECOND)
             self.assertEqual(place.record(store.words(place), env=env).code, 3, place.done.err)
+        first = self.named("pack", {"write", "fsync", "rename", "fsync-folder"}, act)[:4]
+        marker = ".exhibit-store.partial"
+        self.assertEqual(first, [("write", marker), ("fsync", marker), ("rename", marker), ("fsync-folder", "store")])
         faults = [(step, kind, "pack") for step in range(1, 5) for kind in KILLS + ERRORS + HARMLESS]
-        self.tried(faults, 7, Worker.record_fault, self.none, self.ones)
+        told = self.tried(faults, 3, Worker.record_fault, self.none, self.ones)  # of seven kinds each
+        self.assertGreater(told["kills"], 2)
         calls = self.calls("descriptor", {"open-store", "open-pack", "pipe", "pidfd"}, act)
         self.assertEqual(calls[:2], ["open-pack", "open-store"])  # the marker, the lock
         self.tried(self.openings(calls), 1, Worker.record_fault, self.none, self.ones)
 
+    def act_with_local(self, worker, store, env):
+        shutil.copytree(self.one.path, store.path)
+        place = store.place(SECOND, local=["workspace"])
+        self.assertEqual(place.record(store.words(place), env=env).code, 3, place.done.err)
+
     def test_a_recording_with_local_contents_that_is_killed_is_named_in_both_its_parts(self):
-        def act(worker, store, env):
-            shutil.copytree(self.one.path, store.path)
-            place = store.place(SECOND, local=["workspace"])
-            self.assertEqual(place.record(store.words(place), env=env).code, 3, place.done.err)
-        calls = self.calls("pack", {"write", "fsync", "rename", "fsync-folder"}, act)
+        calls = self.calls("pack", {"write", "fsync", "rename", "fsync-folder"}, self.act_with_local)
         named = [step for step, call in enumerate(calls, 1) if call == "rename"]
         self.assertEqual(len(named), 2)  # of the local contents, then of the pack
         steps = range(1, len(calls) + 1) if ALL else (2, named[0] - 3, named[0], named[0] + 1, named[1] - 4, named[1])
@@ -340,6 +376,23 @@ class StoreCrash(unittest.TestCase):
                           Worker.local_fault, self.one, self.ones)
         for name in ("local", "apart", "finished", "salvaged"):
             self.assertGreater(told[name], 0, name)
+
+    def test_a_fault_while_local_contents_are_written_or_after_leaves_none_or_all_of_the_recording(self):
+        calls = self.named("pack", {"write", "fsync", "rename", "fsync-folder"}, self.act_with_local)
+        sealed = calls.index(("fsync-folder", "store"))  # of the local contents; then comes the rest of the pack
+        steps = [step for step, (_, name) in enumerate(calls, 1) if step > sealed or name.startswith(".local.partial-")]
+        writes = [step for step in steps if calls[step - 1][0] == "write"]
+        rest = [step for step in steps if step not in writes]
+        self.assertEqual([calls[step - 1][0] for step in rest], 2 * ["fsync", "rename", "fsync-folder"])
+        faults = [(step, kind, "pack")
+                  for tried, kinds in ((writes if ALL else writes[::2], ERRORS + HARMLESS), (rest, (*ERRORS, "EINTR")))
+                  for i, step in enumerate(tried) for j, kind in enumerate(kinds) if ALL or j == i % len(kinds)]
+        opened = self.named("descriptor", {"open-store", "open-kept", "open-pack", "pipe", "pidfd"}, self.act_with_local)
+        faults += [(step, "EMFILE", "descriptor") for step, (_, name) in enumerate(opened, 1)
+                   if name.startswith(".local.partial-")]
+        self.assertEqual(faults[-1][1], "EMFILE")
+        told = self.tried(faults, 1, Worker.local_error, self.one, self.ones)
+        self.assertGreater(told["forgotten"], 1)
 
     def test_a_prune_that_is_killed_between_local_contents_and_their_pack_is_ended_by_the_next(self):
         base = Store("local-dropped")

@@ -1,6 +1,6 @@
 /*
  * A small bundle that the verifier calls right, damaged in every way: each bit, each length, each group and block.
- * Each time the verifier refutes it and names a range that holds the damage and is no longer than one element.
+ * Each time the verifier refutes it and names a range that holds the damage, and nothing but one element.
  */
 #include "base/cleanup.h"
 #include "test_pack_fixture.h"
@@ -15,10 +15,6 @@ enum {
 static struct bytes whole;       /* the bundle */
 static struct elements elements; /* its */
 static size_t group_count;
-
-struct span {
-    uint64_t first, last;
-};
 
 /* Writes the objects of a pack once more, into blocks of a few objects each. */
 static void write_again(struct pack *pack, int dir_fd)
@@ -101,23 +97,19 @@ static bool refuted(int fd, struct err *out_finding)
     return found;
 }
 
-/*
- * Wants the bytes refuted, with a range no longer than an element that holds byte `at`, or the last one where it is cut
- * off. Gives the range.
- */
-static struct span want_refuted(int fd, size_t at, const char *what)
+/* Wants the bytes refuted, with a range within an element that holds byte `at`, or the last one where it is cut off. */
+static void want_refuted(int fd, size_t at, const char *what)
 {
     struct err finding = {0};
-    struct span span;
+    uint64_t first, last;
 
     if (!refuted(fd, &finding))
         fail_msg("%s at byte %zu: not refuted", what, at);
-    range_of(&finding, &span.first, &span.last);
-    if (span.first > at || at > span.last)
+    range_of(&finding, &first, &last);
+    if (first > at || at > last)
         fail_msg("%s at byte %zu is not in the range: %s", what, at, finding.text);
-    if (span.last - span.first >= elements.longest_bytes)
-        fail_msg("%s at byte %zu: the range is longer than an element: %s", what, at, finding.text);
-    return span;
+    if (!element_is_named(&elements, &finding, first, last))
+        fail_msg("%s at byte %zu: the range is not of one element: %s", what, at, finding.text);
 }
 
 static void the_bundle_itself_is_verified(void **state)
@@ -131,16 +123,6 @@ static void the_bundle_itself_is_verified(void **state)
     assert_true(group_count > 5);
 }
 
-/* Wants no byte in a range that is of another element than the byte `at`. */
-static void want_within(struct span span, size_t at)
-{
-    size_t number = element_at(&elements, at);
-
-    if (span.first < elements.at[number] || span.last >= elements.at[number + 1])
-        fail_msg("a flip at byte %zu is told as bytes %zu to %zu, which are not of its element alone", at,
-                 (size_t)span.first, (size_t)span.last);
-}
-
 static void every_flip_of_a_bit_is_refuted_in_its_range(void **state)
 {
     AUTO_FD int fd = memory_file(whole.data, whole.size_bytes);
@@ -150,7 +132,7 @@ static void every_flip_of_a_bit_is_refuted_in_its_range(void **state)
         uint8_t flipped = whole.data[bit / 8] ^ (uint8_t)(1u << bit % 8);
 
         assert_int_equal(pwrite(fd, &flipped, 1, (off_t)(bit / 8)), 1);
-        want_within(want_refuted(fd, bit / 8, "a flip"), bit / 8);
+        want_refuted(fd, bit / 8, "a flip");
         assert_int_equal(pwrite(fd, &whole.data[bit / 8], 1, (off_t)(bit / 8)), 1);
     }
 }
@@ -162,7 +144,7 @@ static void every_cut_is_refuted_at_the_end_that_is_left(void **state)
     (void)state;
     for (size_t kept = whole.size_bytes - 1; kept >= 24; kept = kept < 24 + STEP ? 0 : kept - STEP) {
         assert_int_equal(ftruncate(fd, (off_t)kept), 0);
-        (void)want_refuted(fd, kept - 1, "a cut");
+        want_refuted(fd, kept - 1, "a cut");
     }
     for (size_t kept = 24; kept-- > 0;) {
         struct err finding = {0};
@@ -189,7 +171,7 @@ static void want_bytes_refuted(const struct bytes *file, const char *what)
 
     while (at < file->size_bytes - 1 && at < whole.size_bytes && file->data[at] == whole.data[at])
         at++;
-    (void)want_refuted(fd, at, what);
+    want_refuted(fd, at, what);
 }
 
 /* Each of: the group, its journal alone, its block alone; taken out, and there twice. */
@@ -296,7 +278,7 @@ static void garbage_behind_it_is_refuted(void **state)
         uint8_t byte = (uint8_t)more;
 
         assert_int_equal(pwrite(fd, &byte, 1, (off_t)(whole.size_bytes + more - 1)), 1);
-        (void)want_refuted(fd, more <= 208 ? whole.size_bytes : whole.size_bytes + more - 1, "garbage");
+        want_refuted(fd, more <= 208 ? whole.size_bytes : whole.size_bytes + more - 1, "garbage");
     }
 }
 

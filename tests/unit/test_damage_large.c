@@ -181,17 +181,6 @@ static bool is_no_damage(const struct bytes *file)
            (file->size_bytes == whole.size_bytes && memcmp(file->data, whole.data, file->size_bytes) == 0);
 }
 
-/* Whether a range is of one element, where a single byte is another; true of all other damage. */
-static bool is_in_element(const struct bytes *file, uint64_t first, uint64_t last)
-{
-    size_t at = first_difference(file), number = element_at(&elements, at < whole.size_bytes ? at : 0);
-
-    if (file->size_bytes != whole.size_bytes ||
-        memcmp(file->data + at + 1, whole.data + at + 1, whole.size_bytes - at - 1) != 0)
-        return true;
-    return first >= elements.at[number] && last < elements.at[number + 1];
-}
-
 /* Wants a damaged file refused with the right range; gives whether it is a journal or a block that is told. */
 static bool want_refused(const struct bytes *file, size_t number)
 {
@@ -205,7 +194,7 @@ static bool want_refused(const struct bytes *file, size_t number)
     cut = strstr(err.text, "no footer at its end") != NULL; /* it is the end that is told then */
     if (first > last || !(cut ? last == file->size_bytes - 1 : holds_damage(file, first, last)))
         fail_msg("%zu: damage from byte %zu on is not in the range: %s", number, first_difference(file), err.text);
-    if (last - first >= elements.longest_bytes || !is_in_element(file, first, last))
+    if (!element_is_named(&elements, &err, first, last))
         fail_msg("%zu: damage from byte %zu on, and the range is not of one element: %s", number,
                  first_difference(file), err.text);
     return strstr(err.text, "FORMAT 3") != NULL;

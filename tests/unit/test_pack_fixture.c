@@ -170,13 +170,9 @@ static uint64_t number_at(const struct bytes *file, size_t at, size_t width)
     return value;
 }
 
-/* Adds where an element begins; of the one before it the length is known then. */
+/* Adds where an element begins. */
 static void add_element(struct elements *elements, size_t at)
 {
-    size_t before = elements->count > 0 ? at - elements->at[elements->count - 1] : 0;
-
-    if (elements->longest_bytes < before)
-        elements->longest_bytes = before;
     elements->at = reallocarray(elements->at, elements->count + 1, sizeof *elements->at);
     assert_non_null(elements->at);
     elements->at[elements->count++] = at;
@@ -207,14 +203,15 @@ void elements_done(struct elements *elements)
     free(elements->at);
 }
 
-size_t element_at(const struct elements *elements, size_t at)
+bool element_is_named(const struct elements *elements, const struct err *err, uint64_t first, uint64_t last)
 {
     size_t number = 0;
 
-    assert_true(at < elements->at[elements->count]);
-    while (elements->at[number + 1] <= at)
+    if (strstr(err->text, "no footer at its end") != NULL || strstr(err->text, "follow the footer") != NULL)
+        return last - first < FOOTER_BYTES;
+    while (number < elements->count && elements->at[number + 1] <= first)
         number++;
-    return number;
+    return number < elements->count && last < elements->at[number + 1];
 }
 
 void forge_frame(const void *from, size_t size_bytes, struct bytes *out)

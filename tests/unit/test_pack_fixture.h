@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "formats/pack.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* ---- a folder ---- */
@@ -55,17 +56,19 @@ void refuse(const struct bytes *file, int code, const char *text);
  * Those of group `i` are the numbers 1 + 2 * i and 2 + 2 * i.
  */
 struct elements {
-    size_t *at;           /* where each begins, and then the end of the file; owned, free with elements_done */
-    size_t count;         /* without the end of the file */
-    size_t longest_bytes; /* of one of them: the bound of a range that names one */
+    size_t *at;   /* where each begins, and then the end of the file; owned, free with elements_done */
+    size_t count; /* without the end of the file */
 };
 
 /* Finds them, going through the file: a journal tells its size, a block ends where its zstd frame does. */
 struct elements elements_of(const struct bytes *file);
 void elements_done(struct elements *elements);
 
-/* The number of the element that holds the byte at `at`, which is in the file. */
-size_t element_at(const struct elements *elements, size_t at);
+/*
+ * Whether a message names a range (first to last byte) within one element of the file that was damaged. Where a footer
+ * should be, or behind one, there is none: the range is no longer than a footer then.
+ */
+bool element_is_named(const struct elements *elements, const struct err *err, uint64_t first, uint64_t last);
 
 /* ---- a second writer ---- */
 

@@ -6,6 +6,7 @@ usage: clones.py SOURCE_DIR    prints each run; exits 1 if there is one
        clones.py --self-test SOURCE_DIR
 """
 
+import functools
 import itertools
 import pathlib
 import re
@@ -28,10 +29,11 @@ BOILERPLATE = re.compile(
 )
 
 
-def folded_lines(path):
+@functools.lru_cache(maxsize=None)  # trees have most sources in common
+def folded_lines(source):
     """(line number, folded text) of each line that could be copied; equal neighbours (tables) count once."""
     found = []
-    for number, line in itertools.groupby(c_source.tokens(path.read_text()), key=lambda token: token.line):
+    for number, line in itertools.groupby(c_source.tokens(source), key=lambda token: token.line):
         folded = []
         for token in line:
             names = {"name": token.text if token.text in KEYWORDS else "I", "number": "N", "string": "S", "char": "C"}
@@ -40,6 +42,12 @@ def folded_lines(path):
         if not BOILERPLATE.fullmatch(text) and not (found and found[-1][1] == text):
             found.append((number, text))
     return found
+
+
+def runs(lines):
+    """All runs of RUN_LINES."""
+    texts = [text for _, text in lines]
+    return set(zip(*(texts[start:] for start in range(RUN_LINES))))
 
 
 def common_runs(lines_a, lines_b):
@@ -62,12 +70,13 @@ def common_runs(lines_a, lines_b):
 def clones(source_dir):
     """One sentence for each run that two of the programs have in common."""
     files = {
-        program: [(path, folded_lines(path)) for path in c_source.source_files(source_dir / program)]
+        program: [(path, lines, runs(lines)) for path in c_source.source_files(source_dir / program)
+                  for lines in [folded_lines(path.read_text())]]
         for program in PROGRAMS
     }
     for one, other in itertools.combinations(PROGRAMS, 2):
-        for (path_a, lines_a), (path_b, lines_b) in itertools.product(files[one], files[other]):
-            for a, b, length in common_runs(lines_a, lines_b):
+        for (path_a, lines_a, runs_a), (path_b, lines_b, runs_b) in itertools.product(files[one], files[other]):
+            for a, b, length in common_runs(lines_a, lines_b) if not runs_a.isdisjoint(runs_b) else ():
                 place_a = f"{path_a.relative_to(source_dir)}:{lines_a[a][0]}"
                 place_b = f"{path_b.relative_to(source_dir)}:{lines_b[b][0]}"
                 yield f"{place_a} and {place_b}: {length} lines are the same but for names and numbers"

@@ -166,5 +166,10 @@ int main(int argc, char **argv)
         return fputs(replay_args_help(), stdout) == EOF || fflush(stdout) != 0 ? EXIT_COULD_NOT : EXIT_DERIVED;
     if (args.version)
         return puts("exhibit-replay " EXHIBIT_VERSION) == EOF || fflush(stdout) != 0 ? EXIT_COULD_NOT : EXIT_DERIVED;
-    return many_are_asked(&args) ? many_replay(&args) : replay(&args, &err);
+    if (!many_are_asked(&args))
+        return replay(&args, &err);
+    if (args.explain == NULL)
+        return many_replay(&args);
+    replay_say(args.paths[0], "--explain takes one bundle, and this is a folder; name a file in it");
+    return EXIT_USAGE;
 }

@@ -45,7 +45,7 @@ CALLS = {"pack": {"write": (WRITTEN, PARTIAL), "fsync": (WHOLE, PARTIAL), "renam
                         "pipe": (("EMFILE",), "-"), "pidfd": (("EMFILE",), "-")}}
 CASES = {f"case-{i}": (shell(f"echo {i}; echo kept > {{scratch}}/left-{i}"), {"exit": 0}) for i in range(3)}
 # Its blocks are written while it runs: the more of them, the more steps. What it says in one mode is enough.
-CASES["large"] = (shell(f'[ -z "$STRICT" ] || head -c {36000000 if ALL else 13000000} /dev/urandom'), {"exit": 0})
+CASES["large"] = (shell(f'[ -z "$STRICT" ] || head -c {64000000 if ALL else 13000000} /dev/urandom'), {"exit": 0})
 PIECE = 65536  # of a file that is read without our programs
 PROGRAM = {name: BUILD / "bin" / f"exhibit-{name}" for name in ("record", "verify", "replay")}
 

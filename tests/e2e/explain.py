@@ -77,6 +77,12 @@ class Explained(unittest.TestCase):
     def run_as(self, path, name, mode):
         return Facts.read(path).run(name, mode)
 
+    def test_of_a_folder_nothing_is_explained_and_that_is_said(self):
+        (self.folder / "one.exhibit").write_bytes(bundle("usable").read_bytes())
+        done = replay(self.folder, "--explain", "cancel.ended")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"--explain takes one bundle, and this is a folder; name a file in it", done.stderr)
+
     # ---- attempts ----
 
     def test_an_attempt_leads_to_its_row_in_stdout_and_to_the_end_of_its_process(self):

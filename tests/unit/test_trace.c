@@ -101,6 +101,24 @@ static void what_the_confinement_refused_is_blamed_and_nothing_else(void **state
     trace_done(&harmless);
 }
 
+/* A parent that could start no child waits for none: that is no refusal of waiting. */
+static void a_wait_for_no_child_is_not_blamed(void **state)
+{
+    struct trace strict =
+        parse("wait4(-1, 0x7ffe, 0, NULL) = -1 ECHILD (No child processes)\n" FAILED("/bin/cat", "EACCES"));
+    struct trace baseline =
+        parse("wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 7\n" OPENED("/bin/cat"));
+    struct trace empty = {0};
+    struct err err = {0};
+    char told[512] = "";
+
+    (void)state;
+    assert_int_equal(trace_blame(&strict, &baseline, &empty, note, told, &err), 0);
+    assert_string_equal(told, "/bin/cat:EACCES ");
+    trace_done(&strict);
+    trace_done(&baseline);
+}
+
 /* To read a file is not to write it: the one may succeed where the other fails. */
 static void kinds_of_access_are_told_apart(void **state)
 {
@@ -127,6 +145,7 @@ int main(void)
         cmocka_unit_test(each_line_gives_what_was_asked_for_and_how_it_went),
         cmocka_unit_test(other_lines_are_passed_over),
         cmocka_unit_test(what_the_confinement_refused_is_blamed_and_nothing_else),
+        cmocka_unit_test(a_wait_for_no_child_is_not_blamed),
         cmocka_unit_test(kinds_of_access_are_told_apart),
     };
 

@@ -39,7 +39,7 @@ struct log {
     size_t segment;                /* how many were begun */
     const uint8_t *before;         /* the digest of the segment before; NULL: the next event does not begin one */
     bool known;                    /* all of it was found right before */
-    struct message_room room;      /* for the event that is at hand */
+    struct message_arena arena;    /* for the event that is at hand */
     struct bytes pending;          /* the beginning of an event that runs over a segment's end */
     uint64_t seen;                 /* events so far */
     uint64_t at_ns;                /* of the last one */
@@ -97,7 +97,7 @@ static int take_event(struct log *log, const struct cursor *packed, struct err *
 {
     ProtobufCMessage *message = NULL;
     const Exhibit__Event *event;
-    int code = message_unpack_in(&log->room, log->known, &exhibit__event__descriptor, packed->at, packed->left_bytes,
+    int code = message_unpack_in(&log->arena, log->known, &exhibit__event__descriptor, packed->at, packed->left_bytes,
                                  &message, err);
 
     if (code < 0)
@@ -192,7 +192,7 @@ int events_read(struct pack *pack, const Exhibit__Stream *stream,
     code = stream_read(pack, stream, take_piece, &log, err);
     cut_bytes = log.pending.size_bytes;
     bytes_done(&log.pending);
-    message_room_done(&log.room);
+    message_arena_done(&log.arena);
     if (code == 0 && cut_bytes > 0)
         return err_set(err, ERR_FORMAT, "FORMAT 7.1: the log ends within event %" PRIu64, log.seen + 1);
     if (code == 0 && has_digest)
@@ -208,7 +208,7 @@ int events_read_segment(const void *from, size_t size_bytes, const struct digest
     struct cursor rest = {from, size_bytes};
     int code = take_events(&log, &rest, err);
 
-    message_room_done(&log.room);
+    message_arena_done(&log.arena);
     if (code < 0)
         return code;
     if (rest.left_bytes > 0)

@@ -178,50 +178,50 @@ int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes
 /* Memory for one unpacking. Two bytes of input can ask for a whole empty message, so there is an end to it. */
 struct budget {
     size_t left_bytes;
-    struct message_room *room; /* NULL: each piece is malloc's */
+    struct message_arena *arena; /* NULL: each piece is malloc's */
     bool spent;
     bool refused; /* the machine gave less than there was left */
 };
 
 /* Each allocation by itself where sanitizers look for what runs over its end. */
-enum { ROOM_BYTES = EXHIBIT_SANITIZED ? 0 : 64 << 10, ALIGN_BYTES = 16 };
+enum { ARENA_BYTES = EXHIBIT_SANITIZED ? 0 : 64 << 10, ALIGN_BYTES = 16 };
 
-/* A piece of the room's block, or one of its own. */
-static void *room_take(struct message_room *room, size_t size_bytes)
+/* A piece of the arena's block, or one of its own. */
+static void *arena_take(struct message_arena *arena, size_t size_bytes)
 {
     size_t taken_bytes = (size_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES; /* bounded by the budget */
     void **piece;
 
-    if (room->block == NULL && ROOM_BYTES > 0)
-        room->block = malloc(ROOM_BYTES);
-    if (room->block != NULL && taken_bytes <= ROOM_BYTES - room->used_bytes) {
-        room->used_bytes += taken_bytes;
-        return room->block + room->used_bytes - taken_bytes;
+    if (arena->block == NULL && ARENA_BYTES > 0)
+        arena->block = malloc(ARENA_BYTES);
+    if (arena->block != NULL && taken_bytes <= ARENA_BYTES - arena->used_bytes) {
+        arena->used_bytes += taken_bytes;
+        return arena->block + arena->used_bytes - taken_bytes;
     }
     piece = malloc(ALIGN_BYTES + size_bytes);
     if (piece == NULL)
         return NULL;
-    *piece = room->more;
-    room->more = piece;
+    *piece = arena->more;
+    arena->more = piece;
     return (uint8_t *)piece + ALIGN_BYTES;
 }
 
-static void room_empty(struct message_room *room)
+static void arena_empty(struct message_arena *arena)
 {
-    while (room->more != NULL) {
-        void *piece = room->more;
+    while (arena->more != NULL) {
+        void *piece = arena->more;
 
-        memcpy(&room->more, piece, sizeof room->more);
+        memcpy(&arena->more, piece, sizeof arena->more);
         free(piece);
     }
-    room->used_bytes = 0;
+    arena->used_bytes = 0;
 }
 
-void message_room_done(struct message_room *room)
+void message_arena_done(struct message_arena *arena)
 {
-    room_empty(room);
-    free(room->block);
-    *room = (struct message_room){0};
+    arena_empty(arena);
+    free(arena->block);
+    *arena = (struct message_arena){0};
 }
 
 static void *budget_take(void *context, size_t size_bytes)
@@ -235,7 +235,7 @@ static void *budget_take(void *context, size_t size_bytes)
         return NULL;
     }
     budget->left_bytes -= size_bytes + HEAP_COST_BYTES;
-    memory = budget->room == NULL ? malloc(size_bytes) : room_take(budget->room, size_bytes);
+    memory = budget->arena == NULL ? malloc(size_bytes) : arena_take(budget->arena, size_bytes);
     budget->refused |= memory == NULL;
     return memory;
 }
@@ -244,7 +244,7 @@ static void budget_give(void *context, void *memory)
 {
     struct budget *budget = context;
 
-    if (budget->room == NULL)
+    if (budget->arena == NULL)
         free(memory);
 }
 
@@ -266,13 +266,13 @@ static int check_form(const ProtobufCMessage *message, const void *from, size_t 
                    message->descriptor->short_name, size_bytes);
 }
 
-/* Unpacks and, unless `known`, checks a message; what it takes on the way is given back but for that in a room. */
-static int unpack(struct message_room *room, bool known, const ProtobufCMessageDescriptor *descriptor, const void *from,
-                  size_t size_bytes, ProtobufCMessage **out, struct err *err)
+/* Unpacks and, unless `known`, checks a message; what it takes on the way is given back but for that in an arena. */
+static int unpack(struct message_arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor,
+                  const void *from, size_t size_bytes, ProtobufCMessage **out, struct err *err)
 {
     /* Real records take less than 24 times their size; the constant is for short ones. */
     enum { BYTES_PER_BYTE = 24, BASE_BYTES = 4 << 20 };
-    struct budget budget = {.left_bytes = BASE_BYTES, .room = room};
+    struct budget budget = {.left_bytes = BASE_BYTES, .arena = arena};
     ProtobufCAllocator allocator = {.alloc = budget_take, .free = budget_give, .allocator_data = &budget};
     ProtobufCMessage *message;
     size_t more_bytes;
@@ -302,9 +302,9 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
     return unpack(NULL, false, descriptor, from, size_bytes, out, err);
 }
 
-int message_unpack_in(struct message_room *room, bool known, const ProtobufCMessageDescriptor *descriptor,
+int message_unpack_in(struct message_arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor,
                       const void *from, size_t size_bytes, ProtobufCMessage **out, struct err *err)
 {
-    room_empty(room);
-    return unpack(room, known, descriptor, from, size_bytes, out, err);
+    arena_empty(arena);
+    return unpack(arena, known, descriptor, from, size_bytes, out, err);
 }

@@ -33,21 +33,21 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
                    ProtobufCMessage **out, struct err *err);
 
 /* Memory for messages that are unpacked one after the other. Empty: {0}. Owned by the caller, free with _done. */
-struct message_room {
+struct message_arena {
     uint8_t *block; /* what most messages fit in */
     size_t used_bytes;
     void *more; /* what did not fit, linked by its first word */
 };
 
 /*
- * The same for a message that is valid until the room is used again or done, and must not be freed: its fields cost no
+ * The same for a message that is valid until the arena is used again or done, and must not be freed: its fields cost no
  * allocation each. With `known` these very bytes were found plain before, and are not looked at again.
  */
-int message_unpack_in(struct message_room *room, bool known, const ProtobufCMessageDescriptor *descriptor,
+int message_unpack_in(struct message_arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor,
                       const void *from, size_t size_bytes, ProtobufCMessage **out, struct err *err);
 
 /* Releases it. */
-void message_room_done(struct message_room *room);
+void message_arena_done(struct message_arena *arena);
 
 /* Whether these bytes are well-formed UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF). */
 bool text_is_utf8(const void *from, size_t size_bytes);

@@ -215,6 +215,7 @@ int stream_read(struct pack *pack, const Exhibit__Stream *stream,
     __attribute__((cleanup(auto_digest_run_free))) struct digest_run *run = NULL;
     AUTO_BYTES struct bytes segment = {0};
     struct digest seen;
+    bool single;
     int code;
 
     if (stream == NULL)
@@ -222,24 +223,24 @@ int stream_read(struct pack *pack, const Exhibit__Stream *stream,
     code = check_description(stream, err);
     if (code < 0)
         return code;
-    if (stream->n_segments != 1)
-        run = digest_run_new();
-    if (stream->n_segments != 1 && run == NULL)
+    single = stream->n_segments == 1;
+    run = single ? NULL : digest_run_new();
+    if (!single && run == NULL)
         return err_set(err, ERR_SYSTEM, "libcrypto gives no SHA-256");
     for (size_t i = 0; i < stream->n_segments; i++) {
         code = read_segment(pack, stream->segments[i], &segment, err);
         if (code < 0)
             return err_wrap(err, "segment %zu", i + 1);
-        if (run != NULL)
+        if (!single)
             digest_run_add(run, segment.data, segment.size_bytes);
         code = take(context, segment.data, segment.size_bytes, err);
         if (code < 0)
             return code;
     }
-    if (run != NULL)
-        seen = digest_run_now(run);
-    else /* one segment is the stream, and pack_read has compared its digest */
+    if (single) /* the segment is the stream, and pack_read has compared its digest */
         memcpy(seen.bytes, stream->segments[0]->sha256.data, DIGEST_BYTES);
+    else
+        seen = digest_run_now(run);
     if (memcmp(seen.bytes, stream->sha256.data, DIGEST_BYTES) != 0)
         return err_set(err, ERR_MISMATCH, "FORMAT 6.2: a stream of %" PRIu64 " bytes has another digest than it claims",
                        stream->size_bytes);

@@ -42,46 +42,46 @@ static void packed_segments(size_t count, struct bytes *out)
     assert_int_equal(bytes_add(out, rest, sizeof rest - 1, SIZE_MAX, &err), 0);
 }
 
-/* What does not fit in the room's block is there as well, and what comes later is none the worse for it. */
-static void messages_of_any_size_come_out_of_one_room(void **state)
+/* What does not fit in the arena's block is there as well, and what comes later is none the worse for it. */
+static void messages_of_any_size_come_out_of_one_arena(void **state)
 {
     static const size_t counts[] = {1, 3, 5000, 2, 40000, 0, 1};
     AUTO_BYTES struct bytes packed = {0}, again = {0};
-    struct message_room room = {0};
+    struct message_arena arena = {0};
     ProtobufCMessage *message = NULL;
     struct err err = {0};
 
     (void)state;
     for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
         packed_segments(counts[i / 2], &packed);
-        if (message_unpack_in(&room, i % 2 == 1, &exhibit__stream__descriptor, packed.data, packed.size_bytes, &message,
-                              &err) < 0)
+        if (message_unpack_in(&arena, i % 2 == 1, &exhibit__stream__descriptor, packed.data, packed.size_bytes,
+                              &message, &err) < 0)
             fail_msg("%zu segments: %s", counts[i / 2], err.text);
         assert_int_equal(((Exhibit__Stream *)message)->n_segments, counts[i / 2]);
         assert_int_equal(message_pack(message, SIZE_MAX / 2, &again, &err), 0);
         assert_int_equal(again.size_bytes, packed.size_bytes);
         assert_memory_equal(again.data, packed.data, packed.size_bytes);
     }
-    message_room_done(&room);
+    message_arena_done(&arena);
 }
 
-static void a_room_refuses_as_much_and_only_known_bytes_are_not_looked_at(void **state)
+static void an_arena_refuses_as_much_and_only_known_bytes_are_not_looked_at(void **state)
 {
     static const uint8_t long_form[] = {0x08, 0x00}; /* a zero spelled out */
-    struct message_room room = {0};
+    struct message_arena arena = {0};
     ProtobufCMessage *message = NULL;
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(message_unpack_in(&room, false, &exhibit__accept__descriptor, long_form, 2, &message, &err),
+    assert_int_equal(message_unpack_in(&arena, false, &exhibit__accept__descriptor, long_form, 2, &message, &err),
                      ERR_FORMAT);
     assert_non_null(strstr(err.text, "not in its shortest form"));
-    assert_int_equal(message_unpack_in(&room, false, &exhibit__accept__descriptor, "\xff", 1, &message, &err),
+    assert_int_equal(message_unpack_in(&arena, false, &exhibit__accept__descriptor, "\xff", 1, &message, &err),
                      ERR_FORMAT);
     assert_null(message);
-    assert_int_equal(message_unpack_in(&room, true, &exhibit__accept__descriptor, long_form, 2, &message, &err), 0);
+    assert_int_equal(message_unpack_in(&arena, true, &exhibit__accept__descriptor, long_form, 2, &message, &err), 0);
     assert_non_null(message);
-    message_room_done(&room);
+    message_arena_done(&arena);
 }
 
 static void an_enum_that_may_stay_unset_may(void **state)
@@ -129,8 +129,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unpacking_is_bounded_by_the_size_of_the_input),
-        cmocka_unit_test(messages_of_any_size_come_out_of_one_room),
-        cmocka_unit_test(a_room_refuses_as_much_and_only_known_bytes_are_not_looked_at),
+        cmocka_unit_test(messages_of_any_size_come_out_of_one_arena),
+        cmocka_unit_test(an_arena_refuses_as_much_and_only_known_bytes_are_not_looked_at),
         cmocka_unit_test(an_enum_that_may_stay_unset_may),
         cmocka_unit_test(utf8_is_told_from_all_else),
     };

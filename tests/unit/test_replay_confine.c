@@ -23,6 +23,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/two_files.h"
+
 static int file_fd;
 
 /* Each returns whether the call was refused. */
@@ -272,18 +274,10 @@ static void another_file_in_the_place_of_the_named_one_is_refused(void **state)
     (void)state;
     if (EXHIBIT_SANITIZED)
         skip();
-    assert_non_null(mkdtemp(place));
-    assert_int_equal(chdir(place), 0);
-    assert_int_equal(mkdir("other", 0700), 0);
-    assert_int_equal(close(open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
-    assert_int_equal(close(open("other/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    two_files_make(place);
     assert_true(opens_where("."));
     assert_false(opens_where("other"));
-    assert_int_equal(unlink("other/file"), 0);
-    assert_int_equal(unlink("file"), 0);
-    assert_int_equal(rmdir("other"), 0);
-    assert_int_equal(chdir("/"), 0);
-    assert_int_equal(rmdir(place), 0);
+    two_files_remove(place);
 }
 
 int main(void)

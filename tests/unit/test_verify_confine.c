@@ -24,6 +24,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/two_files.h"
+
 /* Runs `tries` in a confined child; gives the number of the first that was not as it should be, 0: none. */
 static int confined(int (*tries)(void), const char *named)
 {
@@ -154,17 +156,9 @@ static void the_named_file_can_be_read_and_no_other_in_its_place(void **state)
     (void)state;
     if (EXHIBIT_SANITIZED)
         skip();
-    assert_non_null(mkdtemp(place));
-    assert_int_equal(chdir(place), 0);
-    assert_int_equal(mkdir("other", 0700), 0);
-    assert_int_equal(close(open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
-    assert_int_equal(close(open("other/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+    two_files_make(place);
     assert_int_equal(confined(try_what_is_named, "file"), 0);
-    assert_int_equal(unlink("other/file"), 0);
-    assert_int_equal(unlink("file"), 0);
-    assert_int_equal(rmdir("other"), 0);
-    assert_int_equal(chdir("/"), 0);
-    assert_int_equal(rmdir(place), 0);
+    two_files_remove(place);
 }
 
 int main(void)

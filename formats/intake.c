@@ -19,8 +19,7 @@
 #define BATCH_RING (2 * PACK_GROW_WORKERS + 2)
 
 struct intake_file {
-    int fd;             /* -1: nothing to read, or closed */
-    bool has_file;      /* it had one */
+    int fd;             /* -1: closed */
     bool is_whole;      /* digest and size are set; with `keep` the content is in the batch */
     size_t place_bytes; /* of its content in the batch, for room_bytes */
     size_t room_bytes;
@@ -122,8 +121,6 @@ static void batch_work(struct crew_job *job, unsigned worker)
     for (unsigned i = 0; i < batch->count && code == 0; i++) {
         struct intake_file *file = &batch->files[i];
 
-        if (file->fd < 0)
-            continue;
         code = batch->keep ? file_read(batch, file, &batch->err) : file_digest(batch, file, &batch->err);
         if (code < 0)
             batch->failed = i;
@@ -140,10 +137,10 @@ static int file_finish(struct intake *intake, struct intake_batch *batch, unsign
     if (number == batch->failed) {
         *err = batch->err;
         code = err->code;
-    } else if (file->has_file && request->keep != NULL && file->is_whole) {
+    } else if (request->keep != NULL && file->is_whole) {
         code = pack_put_digested(request->keep, request->part, batch->content + file->place_bytes,
                                  (size_t)file->size_bytes, &file->digest, err);
-    } else if (file->has_file && !file->is_whole) {
+    } else if (!file->is_whole) {
         code = pack_put_fd_after(request->keep, request->part, request->salt, salt_size(request->salt), file->fd,
                                  &file->digest, &file->size_bytes, err);
     }
@@ -152,8 +149,7 @@ static int file_finish(struct intake *intake, struct intake_batch *batch, unsign
         (void)request->done(request->context, NULL, 0, err);
         return err->code;
     }
-    return request->done(request->context, &file->digest,
-                         file->has_file ? file->size_bytes - salt_size(request->salt) : 0, err);
+    return request->done(request->context, &file->digest, file->size_bytes - salt_size(request->salt), err);
 }
 
 /* The crew that the intake uses, or NULL where it needed none so far. */
@@ -273,10 +269,10 @@ int intake_give(struct intake *intake, int given_fd, uint64_t size_bytes, struct
     bool keep = intake->request.keep != NULL;
     size_t salt_bytes = salt_size(intake->request.salt);
     bool large = size_bytes >= BATCH_BYTES - salt_bytes;
-    size_t room_bytes = keep && fd >= 0 && !large ? (size_t)size_bytes + salt_bytes + 1 : 0;
+    size_t room_bytes = keep && !large ? (size_t)size_bytes + salt_bytes + 1 : 0;
     struct intake_batch *batch;
 
-    if (keep && fd >= 0 && large)
+    if (keep && large)
         return give_large(intake, fd, err);
     if (open_batch(intake, &batch, err) < 0)
         return err->code;
@@ -285,8 +281,8 @@ int intake_give(struct intake *intake, int given_fd, uint64_t size_bytes, struct
             return err->code;
     }
     batch->files[batch->count++] = (struct intake_file){
-        .fd = fd, .has_file = fd >= 0, .place_bytes = keep ? (size_t)batch->used_bytes : 0, .room_bytes = room_bytes};
-    batch->used_bytes += keep ? room_bytes : fd >= 0 ? size_bytes : 0;
+        .fd = fd, .place_bytes = keep ? (size_t)batch->used_bytes : 0, .room_bytes = room_bytes};
+    batch->used_bytes += keep ? room_bytes : size_bytes;
     (void)take_fd(&fd);
     return !keep && batch->used_bytes >= BATCH_BYTES ? dispatch(intake, err) : 0;
 }

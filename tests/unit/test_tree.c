@@ -358,6 +358,29 @@ static void a_freeze_never_leaves_the_root_whatever_is_swapped(void **state)
     assert_true(links > 0); /* else nothing was swapped and nothing was shown */
 }
 
+static void a_folder_that_is_gone_has_no_names(void **state)
+{
+    AUTO_FD int dir = -1;
+    struct folder_names names;
+    struct err err;
+
+    (void)state;
+    make_folder("t");
+    make_file("t/file", "");
+    dir = open(at("t"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < 2; i++) { /* as often as one likes */
+        assert_int_equal(folder_names_read(dir, true, &names, &err), 0);
+        assert_int_equal(names.count, 1);
+        assert_string_equal(names.items[0], "file");
+        folder_names_done(&names);
+    }
+    assert_int_equal(unlink(at("t/file")), 0);
+    assert_int_equal(rmdir(at("t")), 0);
+    assert_int_equal(folder_names_read(dir, true, &names, &err), 0);
+    assert_int_equal(names.count, 0);
+    folder_names_done(&names);
+}
+
 /* ---- opening ---- */
 
 static void a_file_that_was_swapped_is_neither_followed_nor_waited_for(void **state)
@@ -389,6 +412,7 @@ int main(void)
         IN_FOLDER(a_salted_freeze_has_the_same_list_with_and_without_contents),
         IN_FOLDER(an_unreadable_file_is_listed_unless_it_was_to_be_kept),
         IN_FOLDER(a_freeze_never_leaves_the_root_whatever_is_swapped),
+        IN_FOLDER(a_folder_that_is_gone_has_no_names),
         IN_FOLDER(a_file_that_was_swapped_is_neither_followed_nor_waited_for),
     };
 

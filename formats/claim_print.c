@@ -118,7 +118,7 @@ static void unmet_hint(FILE *out, const Exhibit__Claim *claim)
         text_print_escaped(out, result->name, strlen(result->name));
         (void)fputc('/', out);
         text_print_escaped(out, result->mode, strlen(result->mode));
-        (void)fputc('\n', out);
+        (void)fputs(claim->prospective ? " --oracle FILE\n" : "\n", out);
         return;
     }
 }

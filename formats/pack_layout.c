@@ -262,7 +262,8 @@ int layout_footer_take(const uint8_t *from, uint64_t at, struct layout_footer *o
     assert(whole && rest.left_bytes == 0);
     if (magic != FRAME_FOOTER || memcmp(end_magic, footer_magic, sizeof end_magic) != 0)
         return frame_fault(err, ERR_FORMAT, where,
-                           "FORMAT 1.8: partial or cut short: no footer at its end; see exhibit-record salvage");
+                           "FORMAT 1.8: partial or cut short, or followed by something: no footer at its end; see "
+                           "exhibit-record salvage");
     if (payload_bytes != PACK_FOOTER_BYTES - FRAME_HEAD_BYTES || !digest_equal(&digest, &right))
         return frame_fault(err, ERR_FORMAT, where, "FORMAT 5.1: the footer is damaged");
     *out = footer;

@@ -58,7 +58,8 @@ int pack_ends_read(int fd, struct layout_footer *out, uint64_t *out_at, struct e
     *out_at = size_bytes > sizeof footer ? size_bytes - sizeof footer : 0;
     if (size_bytes < sizeof header + sizeof footer)
         return frame_fault(err, ERR_FORMAT, (struct frame_range){*out_at, size_bytes - *out_at},
-                           "FORMAT 1.8: partial or cut short: no footer at its end; see exhibit-record salvage");
+                           "FORMAT 1.8: partial or cut short, or followed by something: no footer at its end; see "
+                           "exhibit-record salvage");
     code = file_pread_all(fd, footer, sizeof footer, *out_at, err);
     return code < 0 ? code : layout_footer_take(footer, *out_at, out, err);
 }

@@ -289,13 +289,16 @@ static void needs_take(struct checking *checking, struct pack_job *job)
 {
     char receipt[2 * DIGEST_BYTES + 1];
     struct gap gap = {0};
+    bool lacks_local = false;
 
     if (job->needs_room) {
         job->is_small = false;
         needs_look(job);
     }
-    if (job->code == 0)
+    if (job->code == 0) {
         gap_find(checking, &job->needs, &gap);
+        lacks_local = job->needs.promises && job->needs.has_local && !job->has_local;
+    }
     needs_done(&job->needs);
     receipt_write(checking, job->number, receipt);
     if (job->code < 0)
@@ -304,7 +307,10 @@ static void needs_take(struct checking *checking, struct pack_job *job)
         gap_tell(checking, job->number, &gap);
     else if (checking->is_damaged[job->number])
         line_print(checking, "concerns", receipt, "it is its own; all inputs that it shares can be had");
-    if (job->code < 0 || gap.count > 0 || checking->is_damaged[job->number])
+    if (lacks_local)
+        line_print(checking, "concerns", receipt,
+                   "its local contents are gone: there is no file of its name with " STORE_LOCAL_SUFFIX);
+    if (job->code < 0 || gap.count > 0 || lacks_local || checking->is_damaged[job->number])
         checking->report->concerned_count++;
 }
 

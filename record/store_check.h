@@ -12,7 +12,7 @@ struct store_check_report {
     uint32_t pack_count;
     uint32_t damaged_count;   /* packs */
     uint32_t unread_count;    /* packs: a system's error, which says nothing of them */
-    uint32_t concerned_count; /* receipts that damage concerns, or of which inputs are missing */
+    uint32_t concerned_count; /* receipts that damage concerns, or of which inputs or local contents are missing */
     uint64_t checked_bytes;
 };
 

@@ -25,7 +25,7 @@ struct entry {
     struct digest receipt;
     int64_t realtime_ns;
     char experiment[LIMIT_NAME_BYTES + 1], candidate[LIMIT_NAME_BYTES + 1], decision[LIMIT_NAME_BYTES + 1];
-    bool is_partial, has_local;
+    bool is_partial, has_local, lacks_local;
     uint64_t file_bytes;
     struct amount own, shared; /* inputs: in this pack, and needed of others */
     uint64_t missing_count;    /* inputs that no pack lists */
@@ -99,6 +99,7 @@ static int needs_count_shared(const struct listing *listing, struct pack *pack, 
             entry->missing_count++;
         }
     }
+    entry->lacks_local = needs.promises && needs.has_local && !entry->has_local;
     needs_done(&needs);
     return code;
 }
@@ -187,6 +188,8 @@ static void entry_print(const struct entry *entry, FILE *out)
         (void)fputs("  partial", out);
     if (entry->has_local)
         (void)fputs("  local", out);
+    if (entry->lacks_local)
+        (void)fputs("  local contents are missing", out);
     if (entry->missing_count > 0)
         (void)fprintf(out, "  %" PRIu64 " inputs are missing", entry->missing_count);
     (void)fputc('\n', out);
@@ -203,13 +206,14 @@ static bool entry_print_json(const struct entry *entry, FILE *out)
     if (entry->unread != NULL)
         root = json_pack("{s:s, s:s, s:s}", "schema", "exhibit.store/1", "receipt", digits, "unread", entry->unread);
     else
-        root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:b, s:b, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I}", "schema",
-                         "exhibit.store/1", "receipt", digits, "recorded_at", when, "experiment", entry->experiment,
-                         "candidate", entry->candidate, "decision", entry->decision[0] == 0 ? NULL : entry->decision,
-                         "partial", entry->is_partial, "local", entry->has_local, "file_bytes",
-                         (json_int_t)entry->file_bytes, "own", "objects", (json_int_t)entry->own.count, "bytes",
-                         (json_int_t)entry->own.size_bytes, "shared", "objects", (json_int_t)entry->shared.count,
-                         "bytes", (json_int_t)entry->shared.size_bytes, "missing", (json_int_t)entry->missing_count);
+        root =
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s*, s:b, s:b, s:b, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I}", "schema",
+                      "exhibit.store/1", "receipt", digits, "recorded_at", when, "experiment", entry->experiment,
+                      "candidate", entry->candidate, "decision", entry->decision[0] == 0 ? NULL : entry->decision,
+                      "partial", entry->is_partial, "local", entry->has_local, "local_missing", entry->lacks_local,
+                      "file_bytes", (json_int_t)entry->file_bytes, "own", "objects", (json_int_t)entry->own.count,
+                      "bytes", (json_int_t)entry->own.size_bytes, "shared", "objects", (json_int_t)entry->shared.count,
+                      "bytes", (json_int_t)entry->shared.size_bytes, "missing", (json_int_t)entry->missing_count);
     done = root != NULL && json_dumpf(root, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF;
     json_decref(root);
     return done;

@@ -6,6 +6,7 @@
 #include "formats/claim.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { SHOWN_EVENTS = 1024, INDENT = 4 };
@@ -209,16 +210,27 @@ static void print_roots(const struct printing *printing, const json_t *explanati
                   number_of(log, "size"), number_of(log, "segments"), text_of(log, "sha256"));
 }
 
-/* A name as a word that a shell takes as it is. */
+static bool is_plain(const char *name)
+{
+    while (*name >= ' ' && *name <= '~')
+        name++;
+    return *name == 0;
+}
+
+/* A name as a word that a shell takes as it is; where that would not be safe to show, by printf and octal numbers. */
 static void print_quoted(const char *name, FILE *out)
 {
-    (void)fputc('\'', out);
+    bool plain = is_plain(name);
+
+    (void)fputs(plain ? "'" : "\"$(printf '", out);
     for (; *name != 0; name++)
         if (*name == '\'')
             (void)fputs("'\\''", out);
+        else if (*name < ' ' || *name > '~' || (!plain && (*name == '\\' || *name == '%')))
+            (void)fprintf(out, "\\%03o", (unsigned)(unsigned char)*name);
         else
-            (void)fputc(*name < ' ' || *name > '~' ? '?' : *name, out);
-    (void)fputs("'\n", out);
+            (void)fputc(*name, out);
+    (void)fputs(plain ? "'\n" : "')\"\n", out);
 }
 
 void explain_print(const json_t *explanation, const char *file, FILE *out)

@@ -27,8 +27,8 @@ SIGNALS = {item.name[3:].replace("IO", "POLL"): item.name[3:] in CORES for item 
            if item not in (signal.SIGCHLD, signal.SIGCONT, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN,
                            signal.SIGTTOU, signal.SIGURG, signal.SIGWINCH)}
 FLOOD = subject("flood")
-TIMES = 2000   # that bytes are written just before an exit
-LARGE = 4096   # pieces of output: 256 MiB, four times the memory that a recorder may have
+TIMES = 1000   # that bytes are written just before an exit
+LARGE = 2048   # pieces of output: 128 MiB, twice the memory that a recorder may have
 
 
 def no_signal_ignored():
@@ -170,7 +170,7 @@ class Commands(unittest.TestCase):
             self.assertIn(sleeper[0].pid, ends)
             self.assertEqual(FACTS.stream(run, "stdout")[1], "EOF")
 
-    def test_bytes_written_just_before_exit_are_all_there_thousands_of_times(self):
+    def test_bytes_written_just_before_exit_are_all_there_a_thousand_times(self):
         for mode, count in (("baseline", TIMES), ("strict", 100)):
             content, how = FACTS.stream(("last-words", mode), "stdout")
             self.assertEqual((content.size_bytes, content.sha256, how), (count * PIECE, flood_digest(count), "EOF"))

@@ -268,8 +268,9 @@ class Explained(unittest.TestCase):
         self.assertIn((True, True), several)
 
     def test_every_printed_command_gives_the_bytes(self):
-        for name in ("tree/strict/child/1/tcp", "inspect-benign/strict"):
-            path = self.folder / "it's a bundle.exhibit"
+        for name, file in (("tree/strict/child/1/tcp", "it's a bundle.exhibit"),
+                           ("inspect-benign/strict", "it's \x1b[2J 100% of \\t \"ärger\" $HOME`.exhibit")):
+            path = self.folder / file
             path.write_bytes(bundle("open").read_bytes())
             explanation, _ = explained(path, name)
             hand = by_hand.Hand(path, explanation, PROTO)
@@ -277,6 +278,7 @@ class Explained(unittest.TestCase):
             text = replay(path, "--explain", name).stdout.decode()
             lines = [line.strip()[2:] for line in text.splitlines() if line.strip().startswith("$ ")]
             self.assertTrue(lines[0].startswith("F="))
+            self.assertTrue(lines[0].isascii() and lines[0].isprintable(), lines[0])
             printed = set()
             for line in lines[1:]:
                 first, size, offset, count = map(int, re.findall(r"-c \+?(\d+)", line))

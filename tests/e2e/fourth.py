@@ -3,6 +3,7 @@
 Needs Debian's Python, which has the packages that it reads bundles with.
 """
 import contextlib
+import ctypes
 import functools
 import gc
 import hashlib
@@ -14,6 +15,8 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "independent"
 gc.set_threshold(100000)  # a bundle is thousands of objects, hardly any of them in circles: not to be looked at so often
+for option in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD of malloc.h: memory that was had once is kept for the next
+    ctypes.CDLL(None).mallopt(option, 1 << 30)
 
 
 def loaded(*wanted):

@@ -19,6 +19,7 @@ import matched  # noqa: E402
 import mutations  # noqa: E402
 import odd_oracles  # noqa: E402
 import oracle as oracles  # noqa: E402
+from pack import Refused  # noqa: E402
 from records import Bundle  # noqa: E402
 from remake import remade  # noqa: E402
 from scene import Scene  # noqa: E402
@@ -76,13 +77,13 @@ class Recorded(unittest.TestCase):
         damaged = pathlib.Path(self.folder.name) / "damaged.exhibit"
         for place in range(0, len(raw), len(raw) // 23):
             damaged.write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1:])
-            with self.subTest(place):
-                done = run(PROGRAM, damaged)
-                self.assertEqual(done.returncode, 1, done.stderr)
-                self.assertIn("FORMAT ", done.stderr)
+            with self.subTest(place), self.assertRaises(Refused):
+                judged(damaged)
+        done = run(PROGRAM, damaged)
+        self.assertEqual((done.returncode, "FORMAT " in done.stderr), (1, True), done.stderr)
 
 
-class Refused(unittest.TestCase):
+class Odd(unittest.TestCase):
     """What is no oracle is none to either reader."""
 
     def test_odd_oracles_are_refused_or_taken_alike(self):

@@ -208,8 +208,20 @@ class Refused(unittest.TestCase):
                 done, target = stored.export("gone.exhibit", *more)
                 self.assertEqual((done.returncode, done.stderr.count("\n"), target.exists()), (1, 1, False), done)
                 self.assertIn("local contents", done.stderr)
+            receipt = stored.pack.stem
+            done = run("exhibit-record", "check", "--store", stored.pack.parent)
+            self.assertEqual((done.returncode, done.stdout.splitlines()[0]), (
+                1, f"concerns  {receipt}: its local contents are gone: there is no file of its name with .local"))
+            self.assertIn("1 receipt concerned", done.stdout)
+            done = run("exhibit-record", "list", "--store", stored.pack.parent, "--json")
+            listed = map(json.loads, done.stdout.splitlines())
+            self.assertEqual([(entry["local"], entry["local_missing"]) for entry in listed], [(False, True)])
+            done = run("exhibit-record", "list", "--store", stored.pack.parent)
+            self.assertIn("  local contents are missing\n", done.stdout)
         finally:
             (stored.folder / "aside").rename(hidden)
+        done = run("exhibit-record", "check", "--store", stored.pack.parent)
+        self.assertEqual((done.returncode, "local" in done.stdout), (0, False), done.stdout)
 
     def test_a_damaged_container_of_local_contents_is_no_reason_to_export(self):
         stored = LEAKING["copies"]

@@ -1,8 +1,13 @@
 /*
- * A zip that unpacks to more than it may. Apart from the other bounds: nothing but inflating it all shows it.
+ * A zip that unpacks to more than it may: nothing but inflating it all shows it. The bound is a 16th here, for to
+ * inflate all of it takes 12 s.
  */
-#include "formats/archive.h"
 #include "formats/limits.h"
+
+#undef LIMIT_ARCHIVE_CONTENT_BYTES
+#define LIMIT_ARCHIVE_CONTENT_BYTES (256ull << 20)
+
+#include "formats/archive.c" /* with that bound */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +50,7 @@ static void list_refuses_a_deflate_bomb_by_what_it_unpacks_to(void **state)
         zip[i] = zip[i - PERIOD_BYTES];
     assert_true(size_bytes < LIMIT_ARTIFACT_BYTES);
     assert_int_equal(archive_list_read(zip, size_bytes, &list, &err), ERR_LIMIT);
-    assert_string_equal(err.text, "the archive unpacks to more than 4294967296 bytes");
+    assert_string_equal(err.text, "the archive unpacks to more than 268435456 bytes");
     assert_in_range(list.unpacked_bytes, LIMIT_ARCHIVE_CONTENT_BYTES - (1 << 20), LIMIT_ARCHIVE_CONTENT_BYTES);
     assert_int_equal(list.count, 0);
     free(zip);

@@ -225,14 +225,18 @@ static void the_table_is_aligned_and_ends_in_the_decision(void **state)
 
 static void a_prospective_decision_says_so(void **state)
 {
-    Exhibit__Claim claim = EXHIBIT__CLAIM__INIT;
-    AUTO_FREE char *text = NULL;
+    Exhibit__Claim claim = EXHIBIT__CLAIM__INIT, *usual = usual_claim();
+    AUTO_FREE char *text = NULL, *hint = NULL;
 
     (void)state;
     claim.decision = (char *)"GO";
     claim.prospective = 1;
     text = printed(&claim);
     assert_string_equal(text, "decision: GO (prospective)\n");
+    usual->prospective = 1;
+    hint = printed(usual);
+    assert_non_null(strstr(hint, "exhibit-replay BUNDLE --explain npm-pack/strict --oracle FILE\n"));
+    usual->prospective = 0;
 }
 
 /* Whatever a claim holds, its table has no byte that could steer a terminal. */

@@ -119,8 +119,7 @@ static void every_truncation_is_refused(void **state)
         struct err err = {0};
 
         assert_int_equal(judge(whole.data, kept, &err), ERR_FORMAT);
-        if (strstr(err.text,
-                   kept < 24 ? "cut short within its header" : "no footer at its end") == NULL)
+        if (strstr(err.text, kept < 24 ? "cut short within its header" : "no footer at its end") == NULL)
             fail_msg("%zu bytes: %s", kept, err.text);
     }
 }

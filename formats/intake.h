@@ -34,7 +34,7 @@ int intake_new(const struct intake_request *request, struct intake **out, struct
  */
 int intake_give(struct intake *intake, int fd, uint64_t size_bytes, struct err *err);
 
-/* Waits for all that was given. Errors as intake_give. */
+/* Waits for all that was given; more may be given after it. Errors as intake_give. */
 int intake_finish(struct intake *intake, struct err *err);
 
 /* Closes and releases everything, whether or not it was finished; NULL is harmless. */

@@ -11,6 +11,7 @@
 #include "record/tree.h"
 #include "record/walk.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -26,8 +27,14 @@ enum { FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 /* From this size on a file of holes is listed without being read. */
 #define HOLLOW_BYTES (1ull << 30)
 
-/* How many files are put into the order of their names at a time: what a tree of many more costs is not more memory. */
+/*
+ * How many files are put into the order of their names at a time, and how many entries may wait for one that is not
+ * read yet: what a tree of many more costs is not more memory.
+ */
+#ifndef SORT_FILES /* a test has fewer */
 #define SORT_FILES 16384u
+#endif
+#define WAITING_MOST (4 * SORT_FILES)
 
 /* An entry that waits: for its content to be read, or for one before it whose content is. */
 struct waiting {
@@ -49,6 +56,7 @@ struct freezing {
     struct intake *intake;
     int root_fd;                   /* of the folder, where it is one; borrowed */
     struct waiting *first, **last; /* in the order of the walk */
+    size_t waiting_count;
     struct waiting *given, **last_given;
     struct waiting **unsorted; /* SORT_FILES of them where contents are kept: those whose files are not open yet */
     size_t unsorted_count;
@@ -201,6 +209,7 @@ static int append_done(struct freezing *freezing, struct err *err)
         if (!entry->is_gone && append_entry(freezing, entry, err) < 0)
             code = err_wrap(err, "%.500s", entry->path);
         free(entry);
+        freezing->waiting_count--;
     }
     return code;
 }
@@ -281,6 +290,8 @@ static struct waiting *entry_add(struct freezing *freezing, const struct walk_en
     entry->mode = seen->stat.st_mode;
     *freezing->last = entry;
     freezing->last = &entry->next;
+    freezing->waiting_count++;
+    assert(freezing->waiting_count <= WAITING_MOST);
     return entry;
 }
 
@@ -299,7 +310,14 @@ static int freeze_entry(void *context, const struct walk_entry *seen, struct err
             return err_wrap(err, "%.500s", seen->path);
         entry->is_done = true;
     }
-    return code < 0 ? code : append_done(freezing, err);
+    if (code == 0)
+        code = append_done(freezing, err);
+    if (code == 0 && freezing->waiting_count == WAITING_MOST) { /* for few files, behind which there is much else */
+        code = give_sorted(freezing, err);
+        if (code == 0)
+            code = intake_finish(freezing->intake, err);
+    }
+    return code;
 }
 
 /* A folder that cannot be read is there by its mode alone, unless its contents were to be kept. */

@@ -32,7 +32,7 @@ def names_made():
 
 
 class NoTrace(unittest.TestCase):
-    def look(self, script, *, wait="0.3", before=()):
+    def look(self, script, *, wait="0.1", before=()):
         done = subprocess.run([*before, sys.executable, "-B", SOURCE / "tests" / "traces.py", "--wait", wait, BUILD,
                                "/bin/sh", "-c", script], capture_output=True, text=True, timeout=30, check=False,
                               stdin=subprocess.DEVNULL)

@@ -1,9 +1,8 @@
 /*
  * Freezing trees whose contents are kept: in the order of the files' own names, with the list that they have without.
  */
-#include "base/cleanup.h"
-#include "record/tree.h"
-#include "record/walk.h"
+#define SORT_FILES 64 /* at a time */
+#include "record/tree_freeze.c"
 
 #include <errno.h>
 #include <pthread.h>
@@ -79,8 +78,8 @@ static void files_of_one_name_share_a_block(void **state)
     assert_in_range(size_kept(), 6 << 20, 7 << 20);
 }
 
-/* More files than are sorted at a time, each listed in its place. */
-static void a_tree_of_many_files_is_listed_as_without_contents(void **state)
+/* More files than are sorted at a time, and more entries behind one than may wait; each is listed in its place. */
+static void a_tree_of_many_entries_is_listed_as_without_contents(void **state)
 {
     AUTO_FD int dir = -1;
 
@@ -89,13 +88,34 @@ static void a_tree_of_many_files_is_listed_as_without_contents(void **state)
     make_folder("t/a");
     make_file("t/z", "last");
     dir = open(at("t/a"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 3000; i++) {
         char name[16];
 
-        (void)snprintf(name, sizeof name, "%d", i * 7919 % 20000);
-        assert_int_equal(i % 1000 == 0 ? symlinkat("z", dir, name) : linkat(AT_FDCWD, at("t/z"), dir, name, 0), 0);
+        (void)snprintf(name, sizeof name, "%d", i * 779 % 3000); /* all of them */
+        if (i < 1000)
+            assert_int_equal(i % 100 == 1 ? symlinkat("z", dir, name) : linkat(AT_FDCWD, at("t/z"), dir, name, 0), 0);
+        else
+            assert_int_equal(mkdirat(dir, name, 0755), 0);
     }
     (void)size_kept();
+}
+
+/* One file, and behind it nothing but folders. */
+static void what_waits_for_a_file_is_bounded(void **state)
+{
+    AUTO_FD int dir = -1;
+
+    (void)state;
+    make_folder("t");
+    make_file("t/a", "first");
+    dir = open(at("t"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < 1000; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof name, "b-%d", i);
+        assert_int_equal(mkdirat(dir, name, 0755), 0);
+    }
+    (void)size_kept(); /* an assertion of the freeze counts */
 }
 
 /* The system opens no path of this length at once. */
@@ -206,7 +226,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(files_of_one_name_share_a_block),
-        IN_FOLDER(a_tree_of_many_files_is_listed_as_without_contents),
+        IN_FOLDER(a_tree_of_many_entries_is_listed_as_without_contents),
+        IN_FOLDER(what_waits_for_a_file_is_bounded),
         IN_FOLDER(the_longest_path_is_kept),
         IN_FOLDER(what_vanishes_before_it_is_opened_was_not_there),
         IN_FOLDER(no_link_in_a_path_is_followed_and_no_pipe_waited_for),

@@ -64,12 +64,13 @@ def record_default(bench, name, inputs, table=None):
     return bundle
 
 
-def recorded(build, folder, name, words, cases):
-    """Records it; gives [(whole run ms, command ms)] of the baseline runs and of the strict ones, and the peak of
-    anonymous memory."""
+def recorded(build, folder, name, words, cases, watch=False):
+    """Records it; gives [(whole run ms, command ms)] of the baseline runs and of the strict ones, and with a watch, which
+    takes time from the run, the peak of anonymous memory."""
     plan, bundle = write_plan(folder, name, words, cases), folder / "case.exhibit"
     bundle.unlink(missing_ok=True)
-    took = measure.run([build / "bin" / "exhibit-record", "run", plan, "-o", bundle, "--work", folder], ok=(3,))
+    took = measure.run([build / "bin" / "exhibit-record", "run", plan, "-o", bundle, "--work", folder], ok=(3,),
+                       watch=watch)
     lines = subprocess.run([build / "bin" / "bench-runs", bundle], capture_output=True, text=True, check=True).stdout
     runs = [line.split() for line in lines.splitlines()]
     return *([(float(r[2]), float(r[3])) for r in runs if r[1] == mode and r[0] != "launcher"]
@@ -101,7 +102,7 @@ def measure_recording(build, work, rounds, table):
     folder.mkdir(parents=True, exist_ok=True)
     environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder)}
     for name, (words, cases) in commands(build, folder).items():
-        plain, traced, told, runs, again, peak = [], [], [], [], [], 0
+        plain, traced, told, runs, again = [], [], [], [], []
         for _ in range(max(rounds, FLOODS) if name == "flood" else rounds):
             plain += bare(build, words, environment, name == "flood", cases)
             if shutil.which("strace"):
@@ -110,8 +111,9 @@ def measure_recording(build, work, rounds, table):
             if name == "storm":
                 with listening():
                     told += bare(build, words, environment, False)
-            got, strict, anonymous = recorded(build, folder, name, words, cases)
-            runs, again, peak = runs + got, again + strict, max(peak, anonymous)
+            got, strict, _ = recorded(build, folder, name, words, cases)
+            runs, again = runs + got, again + strict
+        peak = recorded(build, folder, name, words, cases, watch=True)[2]
         base, whole = statistics.median(plain), statistics.median(r[0] for r in runs)
         command = statistics.median(r[1] for r in runs)
         table.row(f"record {name}: bare", f"{base:.1f} ms")

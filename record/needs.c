@@ -170,7 +170,7 @@ static int receipt_take(struct reading *reading, const Exhibit__Receipt *receipt
     if (events_read(reading->pack, receipt->events, event_take, reading, err) < 0)
         return err_wrap(err, "the event log");
     needs_settle(&reading->needs);
-    reading->needs.has_local = reading->has_plan && plan_has_local(&reading->plan);
+    reading->needs.wants_local = reading->needs.promises && reading->has_plan && plan_has_local(&reading->plan);
     return 0;
 }
 

@@ -17,7 +17,7 @@
 struct needs {
     struct bytes digests; /* DIGEST_BYTES each, ascending, each once */
     size_t settled_bytes; /* so many of them are in order */
-    bool has_local;       /* its plan has local inputs, whose contents lie beside the pack in a store */
+    bool wants_local;     /* its plan has local inputs, whose contents have to lie beside the pack in a store */
     bool promises; /* all have to be somewhere. Not of what was salvaged: it names what may never have been kept */
 };
 

@@ -297,7 +297,7 @@ static void needs_take(struct checking *checking, struct pack_job *job)
     }
     if (job->code == 0) {
         gap_find(checking, &job->needs, &gap);
-        lacks_local = job->needs.promises && job->needs.has_local && !job->has_local;
+        lacks_local = job->needs.wants_local && !job->has_local;
     }
     needs_done(&job->needs);
     receipt_write(checking, job->number, receipt);

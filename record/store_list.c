@@ -99,7 +99,7 @@ static int needs_count_shared(const struct listing *listing, struct pack *pack, 
             entry->missing_count++;
         }
     }
-    entry->lacks_local = needs.promises && needs.has_local && !entry->has_local;
+    entry->lacks_local = needs.wants_local && !entry->has_local;
     needs_done(&needs);
     return code;
 }

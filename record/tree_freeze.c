@@ -143,8 +143,8 @@ static int file_give(struct freezing *freezing, int given_fd, const struct stat 
     entry->is_done = false;
     *freezing->last_given = entry;
     freezing->last_given = &entry->next_given;
-    return intake_give(freezing->intake, take_fd(&fd), entry->size_bytes,
-                       err); /* wraps where it is known whose it is */
+    /* What fails may be an earlier file's: content_done names it. */
+    return intake_give(freezing->intake, take_fd(&fd), entry->size_bytes, err);
 }
 
 static struct digest link_digest(const uint8_t *salt, const char *target, size_t size_bytes)

@@ -168,7 +168,8 @@ class Storms(unittest.TestCase):
         if hostile.name_of(facts_of(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
             self.skipTest("no process events for users here")
         self.assertTrue(HELD_UP, "the recorder was held up while the storm was beside the probe")
-        self.told_or_whole(place, FEWER)  # a slow storm may be over before, or slower than the reader: then nothing was lost
+        # A slow storm may be over before, or slower than the reader: then nothing was lost.
+        self.told_or_whole(place, FEWER)
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")

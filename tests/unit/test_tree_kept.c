@@ -63,8 +63,7 @@ static void make_noise(const char *package, char name)
     make_bytes(path, content, SIZE_BYTES);
 }
 
-/* In the order of whole paths the two that resemble each other would lie in different blocks, and take twice as much.
- */
+/* In the order of whole paths the two that resemble each other would not share a block, and take twice as much. */
 static void files_of_one_name_share_a_block(void **state)
 {
     (void)state;

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,11 +221,38 @@ int walk_open_file(int folder_fd, const char *name, struct stat *out_stat)
     return with_stat(openat(folder_fd, name, FILE_FLAGS), out_stat);
 }
 
+/* Name by name, each from its parent's descriptor, as the walk came there; it knows no "..". */
+static int open_by_names(int root_fd, const char *path)
+{
+    AUTO_FD int fd = -1;
+    char name[NAME_MAX + 1];
+
+    for (const char *slash; (slash = strchr(path, '/')) != NULL; path = slash + 1) {
+        size_t name_bytes = (size_t)(slash - path);
+        int next;
+
+        if (name_bytes > NAME_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        memcpy(name, path, name_bytes);
+        name[name_bytes] = 0;
+        next = openat(fd < 0 ? root_fd : fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (next < 0)
+            return -1;
+        if (fd >= 0)
+            (void)close(fd);
+        fd = next;
+    }
+    return openat(fd < 0 ? root_fd : fd, path, FILE_FLAGS);
+}
+
 int walk_open_below(int root_fd, const char *path, struct stat *out_stat)
 {
     struct open_how how = {.flags = FILE_FLAGS, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+    int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof how);
 
-    return with_stat((int)syscall(SYS_openat2, root_fd, path, &how, sizeof how), out_stat);
+    return with_stat(fd < 0 && errno == ENOSYS ? open_by_names(root_fd, path) : fd, out_stat);
 }
 
 bool walk_file_is_hollow(int fd, const struct stat *stat, uint64_t min_bytes)

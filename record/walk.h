@@ -68,7 +68,9 @@ void folder_names_done(struct folder_names *names);
  */
 int walk_open_file(int folder_fd, const char *name, struct stat *out_stat);
 
-/* The same for a path (less than PATH_MAX bytes) below root_fd. No link in it is followed and the root is never left.
+/*
+ * The same for a path (less than PATH_MAX bytes) below root_fd, as the walk gives it: without "..". No link in it is
+ * followed and the root is never left.
  */
 int walk_open_below(int root_fd, const char *path, struct stat *out_stat);
 

@@ -21,8 +21,10 @@ from hostile import (AS_USER, FOR_TREE, GROUP, NO_GROUPS, ROOT, TREE, USER, Plac
 LANDLOCK = {"use": "landlock"}
 NO_GO = ["cancel.ended", "cancel.quiet"]  # what landlock alone does not hold, on any machine
 FINE = {"fine": ({"command": ["{tools}/exhibit-probe", "nothing"]}, {"exit": 0})}
-# An older kernel, or a container's filter: a process is not born in its control group, but moves itself there.
-NO_CLONE3 = ["strace", "-qq", "-o", ROOT / "trace", "-e", "trace=clone3", "-e", "inject=clone3:error=ENOSYS"]
+# An older kernel, or a container's filter: a process is not born in its control group, but moves itself there; a path is
+# opened name by name.
+NO_CLONE3 = ["strace", "-qq", "-o", ROOT / "trace", "-e", "trace=clone3,openat2", "-e",
+             "inject=clone3,openat2:error=ENOSYS"]
 NOISE = {"noise": (shell("head -c 8000000 /dev/urandom"), {"exit": 0})}
 
 
@@ -62,7 +64,11 @@ def setUpModule():
     global PLACES, PIDS
     PIDS = few_processes()
     PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "user", "no-control-group",
-                                           "no-clone3", "few-processes")}
+                                           "few-processes")}
+    PLACES["no-clone3"] = tree("no-clone3", workspace="w")
+    deep = PLACES["no-clone3"].folder / "w" / "folder" / "another"
+    deep.mkdir(parents=True)
+    (deep / "file").write_text("far below\n")
     hostile.record_all([
         PLACES["plain"],
         (PLACES["pid-namespace"], {"before": ["unshare", "--pid", "--fork", "--mount-proc"]}),
@@ -119,9 +125,11 @@ class Decisions(unittest.TestCase):
 
     def test_where_no_process_can_be_born_in_a_control_group(self):
         self.assertEqual(self.decides("no-clone3").control_group, GROUP is not None)
-        self.assertIn("INJECTED", (ROOT / "trace").read_text())
+        refused = re.findall(r"(?m)^(\w+)\(.*INJECTED", (ROOT / "trace").read_text())
+        self.assertLessEqual({"clone3", "openat2"}, set(refused))
         facts = facts_of(PLACES["no-clone3"].bundle)
         self.assertEqual({what.remaining for _, what in facts.all("all_gone")}, {0})
+        self.assertIn(b"far below\n", hostile.plain(PLACES["no-clone3"].bundle))
 
     def test_without_a_control_group(self):
         self.assertFalse(self.decides("no-control-group").control_group)

@@ -16,9 +16,10 @@ import hostile
 from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, FOR_TREE, STRICT, Place, b64, claim_of, facts_of, failing, met, shell,
                      subject)
 
-# A short tree: its ending comes after two rounds of the grandchild.
-TREE = [{"name": "tree", "kind": "tree", "rounds": 16, "interval_ms": 100, "lifetime_ms": 3200, "ending": {"steps": [
-    {"after": {"role": "grandchild", "rounds": 2}, "signal": "TERM", "to": "group"}]}}]
+# A short tree: its ending comes after five rounds of the grandchild. By then snapshots, too, have told who each process
+# is, which they do when it is 100 ms old.
+TREE = [{"name": "tree", "kind": "tree", "rounds": 16, "interval_ms": 100, "lifetime_ms": 3400, "ending": {"steps": [
+    {"after": {"role": "grandchild", "rounds": 5}, "signal": "TERM", "to": "group"}]}}]
 UNCONFINED = ["boundary.attempts", "boundary.traces"]
 UPTIME_S = int(float(pathlib.Path("/proc/uptime").read_text().split()[0]))
 FORTH = ["/usr/bin/unshare", "--time", "--boottime", "100000000", "--monotonic", "200000000", "--"]

@@ -7,6 +7,7 @@
 #include "base/crew.h"
 #include "formats/pack_writer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@
 
 /* Bounds of a batch: its memory, its work, and how many files are open at once. */
 #define BATCH_BYTES (512u << 10)
+/* A file up to this size has a batch to itself; and what all batches may hold together then. */
+#define ALONE_BYTES (4u << 20)
+#define BATCHES_BYTES (2 * ALONE_BYTES)
 #define BATCH_FILES 24u
 #define BATCH_RING (2 * PACK_GROW_WORKERS + 2)
 
@@ -31,7 +35,8 @@ struct intake_batch {
     struct crew_job job;
     bool keep;
     const uint8_t *salt;
-    uint8_t *content; /* BATCH_BYTES where `keep`; NULL before the first */
+    uint8_t *content; /* where `keep`; NULL before the first */
+    size_t content_bytes;
     uint64_t used_bytes;
     unsigned count;
     struct intake_file files[BATCH_FILES];
@@ -46,6 +51,7 @@ struct intake {
     struct crew *own_crew; /* NULL: the pack's, or none yet */
     struct intake_batch *batches[BATCH_RING];
     unsigned oldest, pending, ring_size; /* of the ring; the batch after the pending ones is open */
+    size_t content_bytes;                /* of all batches */
 };
 
 int intake_new(const struct intake_request *request, struct intake **out, struct err *err)
@@ -221,9 +227,46 @@ static int open_batch(struct intake *intake, struct intake_batch **out, struct e
         (*slot)->count = 0;
         (*slot)->used_bytes = 0;
     }
-    if ((*slot)->keep && (*slot)->content == NULL && ((*slot)->content = malloc(BATCH_BYTES)) == NULL)
-        return err_set_errno(err, "memory for a batch");
     *out = *slot;
+    return 0;
+}
+
+static void content_free(struct intake *intake, struct intake_batch *batch)
+{
+    free(batch->content);
+    batch->content = NULL;
+    intake->content_bytes -= batch->content_bytes;
+    batch->content_bytes = 0;
+}
+
+/* Gives the open batch room for a file, for which others may have to be emptied and give theirs back. */
+static int content_make(struct intake *intake, struct intake_batch *batch, size_t room_bytes, struct err *err)
+{
+    size_t wanted_bytes = room_bytes > BATCH_BYTES ? ALONE_BYTES : BATCH_BYTES;
+
+    if (batch->content_bytes >= wanted_bytes)
+        return 0;
+    content_free(intake, batch);
+    while (intake->content_bytes + wanted_bytes > BATCHES_BYTES) {
+        unsigned place = intake->oldest;
+
+        for (unsigned i = 1; i < intake->ring_size - intake->pending; i++) { /* those that are empty, first */
+            struct intake_batch *idle = intake->batches[(intake->oldest + intake->pending + i) % intake->ring_size];
+
+            if (idle != NULL && idle->content_bytes > 0)
+                place = (intake->oldest + intake->pending + i) % intake->ring_size;
+        }
+        assert(place != intake->oldest || intake->pending > 0);
+        if (place == intake->oldest && collect_one(intake, err) < 0)
+            return err->code;
+        content_free(intake, intake->batches[place]);
+    }
+    batch->content = malloc(wanted_bytes);
+    if (batch->content == NULL)
+        return err_set_errno(err, "memory for a batch");
+    batch->content_bytes = wanted_bytes;
+    intake->content_bytes += wanted_bytes;
+    assert(intake->content_bytes <= BATCHES_BYTES);
     return 0;
 }
 
@@ -268,7 +311,7 @@ int intake_give(struct intake *intake, int given_fd, uint64_t size_bytes, struct
     AUTO_FD int fd = given_fd;
     bool keep = intake->request.keep != NULL;
     size_t salt_bytes = salt_size(intake->request.salt);
-    bool large = size_bytes >= BATCH_BYTES - salt_bytes;
+    bool large = size_bytes >= ALONE_BYTES - salt_bytes;
     size_t room_bytes = keep && !large ? (size_t)size_bytes + salt_bytes + 1 : 0;
     struct intake_batch *batch;
 
@@ -280,6 +323,8 @@ int intake_give(struct intake *intake, int given_fd, uint64_t size_bytes, struct
         if (dispatch(intake, err) < 0 || open_batch(intake, &batch, err) < 0)
             return err->code;
     }
+    if (keep && content_make(intake, batch, room_bytes, err) < 0)
+        return err->code;
     batch->files[batch->count++] =
         (struct intake_file){.fd = fd, .place_bytes = keep ? (size_t)batch->used_bytes : 0, .room_bytes = room_bytes};
     batch->used_bytes += keep ? room_bytes : size_bytes;

@@ -1,6 +1,7 @@
 /*
- * A worker reads and decodes a block, and digests the objects that lie in it whole. What runs over a border goes
- * through the part's running digest, block after block. Behind a fault nothing is looked at: the first one is told.
+ * A worker reads and decodes a block, and digests the objects that lie in it whole, and the beginning of one that runs
+ * over its end. What came over its own beginning goes on in the part's running digest, block after block. Behind a
+ * fault nothing is looked at: the first one is told.
  */
 #include "formats/pack_check_block.h"
 
@@ -13,8 +14,9 @@
 /* What a worker keeps for itself. */
 struct check_tools {
     ZSTD_DCtx *decoder;
-    uint8_t *frame;   /* room for the largest block of the pack */
-    uint8_t *content; /* as much */
+    uint8_t *frame;            /* room for the largest block of the pack */
+    uint8_t *content;          /* as much */
+    struct digest_run *digest; /* of an object that begins in the block and runs over its end */
 };
 
 /* The object that runs over the end of a part's last block so far. */
@@ -57,6 +59,10 @@ int block_checks_new(const struct pack *pack, unsigned most, struct block_checks
         checks->runs[i].digest = digest_run_new();
         whole = checks->runs[i].digest != NULL;
     }
+    for (size_t i = 0; whole && i < PACK_CHECK_WORKERS; i++) {
+        checks->tools[i].digest = digest_run_new();
+        whole = checks->tools[i].digest != NULL;
+    }
     if (!whole) {
         block_checks_free(checks);
         return err_set(err, ERR_SYSTEM, "no memory for a check");
@@ -76,6 +82,7 @@ void block_checks_free(struct block_checks *checks)
         ZSTD_freeDCtx(checks->tools[i].decoder);
         free(checks->tools[i].frame);
         free(checks->tools[i].content);
+        digest_run_free(checks->tools[i].digest);
     }
     (void)pthread_cond_destroy(&checks->turned);
     (void)pthread_mutex_destroy(&checks->lock);
@@ -151,24 +158,36 @@ static void pass_turn(const struct block_check *check, struct check_run *run)
     (void)pthread_mutex_unlock(&checks->lock);
 }
 
-/* Digests what lies in this block of objects that run over its borders; `rest` is where the last one begins. */
-static void cut_objects(const struct open_block *open, const struct check_run *run, uint64_t rest)
+/* Digests what lies in this block of an object that runs over its end, if that begins in it, too: at `rest`. */
+static void begin_object(const struct open_block *open, struct digest_run *digest, uint64_t rest)
+{
+    if (rest < open->start)
+        return;
+    digest_run_reset(digest);
+    digest_run_add(digest, open->content + (rest - open->start), (size_t)(open->end - rest));
+}
+
+/* Digests what lies in this block of an object that began before it, and lets the block's own beginning follow. */
+static void go_on(const struct open_block *open, struct check_run *run, struct digest_run **begun, uint64_t rest)
 {
     const struct block_check *check = open->check;
+    struct digest_run *ended = run->digest;
 
-    if (check->object_start < open->start && open->entry_count > 0) {
+    if (rest < open->start) {
+        digest_run_add(run->digest, open->content, (size_t)(open->end - open->start));
+        return;
+    }
+    if (check->object_start < open->start) {
         struct digest right, seen;
         uint64_t size_bytes;
 
         layout_journal_entry_take(check->entries.data, &right, &size_bytes);
-        digest_run_add(run->digest, open->content, (size_t)(check->object_start + size_bytes - open->start));
-        seen = digest_run_now(run->digest);
-        digest_run_reset(run->digest);
+        digest_run_add(ended, open->content, (size_t)(check->object_start + size_bytes - open->start));
+        seen = digest_run_now(ended);
         compare(open, &right, &seen);
     }
-    if (rest < open->start)
-        rest = open->start;
-    digest_run_add(run->digest, open->content + (rest - open->start), (size_t)(open->end - rest));
+    run->digest = *begun;
+    *begun = ended;
 }
 
 /* Reads and decodes the block with the worker's tools. */
@@ -220,11 +239,13 @@ static void block_work(struct crew_job *job, unsigned worker)
         decoded = check->code == 0;
     }
     open.content = tools->content;
-    if (decoded)
+    if (decoded) {
         rest = whole_objects(&open);
+        begin_object(&open, tools->digest, rest);
+    }
     run = take_turn(check);
     if (decoded)
-        cut_objects(&open, run, rest);
+        go_on(&open, run, &tools->digest, rest);
     pass_turn(check, run);
 }
 

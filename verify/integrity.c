@@ -33,12 +33,21 @@ static int64_t integrity_index(const struct pack *pack, enum pack_part part, con
     return pack_number(pack, part, &digest, &number) ? (int64_t)number : -1;
 }
 
-/* Marks an object as named. True: it is there and was not named before. */
+/* Marks an object as named. True: it was not named before. */
+static bool integrity_mark_at(struct integrity *integrity, enum pack_part part, int64_t index)
+{
+    bool before = (integrity->named[part][index / 8] >> (index % 8)) & 1;
+
+    integrity->named[part][index / 8] |= (uint8_t)(1u << (index % 8));
+    return !before;
+}
+
+/* Marks the object of a digest as named. True: it is there and was not named before. */
 static bool integrity_mark(struct integrity *integrity, enum pack_part part, const ProtobufCBinaryData *digest,
                            const char *what)
 {
+    char hex[2 * DIGEST_BYTES + 1];
     int64_t index;
-    bool before;
 
     assert(part == PACK_OBSERVATION || part == PACK_INPUT);
     if (digest->len != DIGEST_BYTES) {
@@ -47,17 +56,12 @@ static bool integrity_mark(struct integrity *integrity, enum pack_part part, con
         return false;
     }
     index = integrity_index(integrity->pack, part, digest->data);
-    if (index < 0) {
-        char hex[2 * DIGEST_BYTES + 1];
-
-        hex_encode(digest->data, DIGEST_BYTES, hex);
-        finding_add(integrity->findings, "event %" PRIu64 ": %s is missing: there is no object %s", integrity->seq,
-                    what, hex);
-        return false;
-    }
-    before = (integrity->named[part][index / 8] >> (index % 8)) & 1;
-    integrity->named[part][index / 8] |= (uint8_t)(1u << (index % 8));
-    return !before;
+    if (index >= 0)
+        return integrity_mark_at(integrity, part, index);
+    hex_encode(digest->data, DIGEST_BYTES, hex);
+    finding_add(integrity->findings, "event %" PRIu64 ": %s is missing: there is no object %s", integrity->seq, what,
+                hex);
+    return false;
 }
 
 static void integrity_mark_stream(struct integrity *integrity, const Exhibit__Stream *stream, const char *what)
@@ -114,11 +118,13 @@ static void integrity_mark_files(struct integrity *integrity, const Exhibit__Fre
 
     for (size_t i = 0; i < list->n_entries; i++) {
         const Exhibit__FreezeEntry *entry = list->entries[i];
+        int64_t index;
 
         if (!S_ISREG(entry->mode) || entry->sha256.len != DIGEST_BYTES)
             continue;
-        if (integrity_index(integrity->pack, PACK_INPUT, entry->sha256.data) >= 0)
-            (void)integrity_mark(integrity, PACK_INPUT, &entry->sha256, "a retained input's file");
+        index = integrity_index(integrity->pack, PACK_INPUT, entry->sha256.data);
+        if (index >= 0)
+            (void)integrity_mark_at(integrity, PACK_INPUT, index);
         else if (retained && missing_count++ == 0)
             first_missing = entry->sha256.data;
     }

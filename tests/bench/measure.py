@@ -54,13 +54,13 @@ def run(words, ok=(0,), environment=None, folder=None, watch=True, shell=False):
     return Took(seconds, cpu, watcher.peak if watcher else 0, said.decode(errors="replace"))
 
 
-def interleaved(rounds, things):
-    """things: name -> function that gives seconds, run once in each round. Gives name -> median seconds."""
+def interleaved(rounds, things, of=statistics.median):
+    """things: name -> function that gives seconds, run once in each round. Gives name -> their median, or what `of` is."""
     times = {name: [] for name in things}
     for _ in range(rounds):
         for name, thing in things.items():
             times[name].append(thing())
-    return {name: statistics.median(values) for name, values in times.items()}
+    return {name: of(values) for name, values in times.items()}
 
 
 def make_text(path, size_bytes):

@@ -74,11 +74,12 @@ def make_tree(root):
     return root
 
 
-def make_grown(root, copies, file_bytes, count):
-    """`count` files of `file_bytes` bytes, each with a first line of its own, in `copies` folders; for growth and for memory."""
+def make_grown(root, copies, file_bytes, count, again=1):
+    """`count` files of `file_bytes` bytes, each with a first line of its own and then the same text, `again` times over,
+    in `copies` folders; for growth and for memory."""
     root = pathlib.Path(root)
-    lines = (file_bytes // 40 + 1)
-    text = b"".join(b"const value = require('./value-%09d');\n" % (i * 7919 % 1000003) for i in range(lines))
+    lines = (file_bytes // again // 40 + 1)
+    text = again * b"".join(b"const value = require('./value-%09d');\n" % (i * 7919 % 1000003) for i in range(lines))
     for number in range(count):
         folder = root / f"folder-{number % copies}"
         folder.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,8 @@
 #include <cmocka.h>
 
 #define FILES 400
-#define LARGE_EACH 97 /* one file in so many is more than a block */
+#define LARGE_EACH 97 /* one file in so many is more than a block, */
+#define ALONE_EACH 37 /* and one in so many has a batch to itself */
 
 static bool interrupted, short_reads;
 
@@ -50,8 +51,12 @@ static int set_up(void **state)
 static size_t content_make(unsigned number, uint8_t **out)
 {
     unsigned seed = number % 10 == 9 ? 9 : number; /* one in ten is equal to the ninth */
-    size_t size_bytes = seed % LARGE_EACH == 50 ? LIMIT_BLOCK_BYTES + 12345 : seed % 31 == 0 ? 0 : seed * 311 % 70000;
+    size_t size_bytes = seed % 31 == 0 ? 0 : seed * 311 % 70000;
 
+    if (seed % LARGE_EACH == 50)
+        size_bytes = LIMIT_BLOCK_BYTES + 12345;
+    else if (seed % ALONE_EACH == 5)
+        size_bytes = (600u << 10) + seed * 99991 % (LIMIT_BLOCK_BYTES - (600u << 10));
     *out = malloc(size_bytes + 1);
     assert_non_null(*out);
     noise(*out, size_bytes, seed);

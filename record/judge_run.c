@@ -239,6 +239,8 @@ static void identity_take(const struct judge *judge, struct judge_run *run, cons
 static int exit_take(struct judge_run *run, uint32_t pid, uint64_t start_time, const Exhibit__Event *event,
                      struct err *err)
 {
+    if (run->kind != EXHIBIT__RUN_KIND__RUN_TRIAL) /* nobody in it has a role, of whom it has to be known */
+        return 0;
     if (run->exit_count >= LIMIT_PROCESSES)
         return err_set(err, ERR_LIMIT, "more than %u processes in a run", LIMIT_PROCESSES);
     if (judge_grow(&run->exits, &run->exit_room, run->exit_count, sizeof *run->exits, err) < 0)

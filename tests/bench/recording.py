@@ -11,7 +11,7 @@ import subprocess
 import measure
 
 FLOOD_BYTES = 1 << 30
-FLOODS = 5  # rounds at least
+ROUNDS_SECONDS, ROUNDS_MOST = 20, 15  # of bare commands: two runs of the same differ by more than what is looked for
 CONNECTOR, PROCESS_EVENTS, LISTEN, RECEIVE_ROOM_FORCED = 11, 1, 1, 33  # of linux/netlink.h, connector.h, cn_proc.h
 JUDGED = 9  # runs of a judge that takes milliseconds, of which the least counts, as in all of growth
 COMPILES = 66  # cc, its compiler and its assembler each: with the shell about 200 processes
@@ -103,7 +103,8 @@ def measure_recording(build, work, rounds, table):
     environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder)}
     for name, (words, cases) in commands(build, folder).items():
         plain, traced, told, runs, again = [], [], [], [], []
-        for _ in range(max(rounds, FLOODS) if name == "flood" else rounds):
+        seconds = sum(bare(build, words, environment, name == "flood", cases)) / 1000
+        for _ in range(max(rounds, min(ROUNDS_MOST, int(ROUNDS_SECONDS / seconds)))):
             plain += bare(build, words, environment, name == "flood", cases)
             if shutil.which("strace"):
                 traced += bare(build, ["/usr/bin/strace", "-f", "-o", "/dev/null", *words], environment,

@@ -68,9 +68,22 @@ def setUpModule():
         *_, HELD_UP = [made.result() for made in held]
 
 
+def observer_of(place):
+    return hostile.name_of(facts_of(place.bundle).start, "process_observer")
+
+
 def held_up(place, beside, words=None, before=(), **more):
     """Makes a recording, stopped for a while when a storm rages beside a process in whose argv these texts are. Returns
-    whether it was."""
+    whether it was. In a socket of little room what others start can take the place of the event by which the recorder
+    tests it, and then it takes snapshots: that is recorded again."""
+    for tries_left in (4, 3, 2, 1, 0):
+        held = recorded_once(place, beside, words, before, **more)
+        if not (more and tries_left and place.bundle.exists()) or observer_of(place) == observer_of(PLACES["storm"]):
+            return held
+        place.bundle.unlink()
+
+
+def recorded_once(place, beside, words, before, **more):
     process = place.start(words, before, **more)
     held = False
     while process.poll() is None and not held:

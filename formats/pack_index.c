@@ -6,7 +6,6 @@
 #include "base/file.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,25 +49,13 @@ uint64_t pack_index_start(const struct pack_index *index, const struct layout_ob
     return index->starts[object->block] + object->offset_bytes;
 }
 
-/* As memcmp of two digests; two of them hardly ever begin with the same eight bytes. */
-static int compare_digests(const uint8_t *a, const uint8_t *b)
-{
-    uint64_t left, right;
-
-    memcpy(&left, a, sizeof left);
-    memcpy(&right, b, sizeof right);
-    left = be64toh(left);
-    right = be64toh(right);
-    return left != right ? (left < right ? -1 : 1) : memcmp(a, b, DIGEST_BYTES);
-}
-
 bool pack_index_number(const struct pack_index *index, const struct digest *digest, uint32_t *out)
 {
     uint32_t low = 0, high = index->object_count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = compare_digests(index->frame.data + object_place(middle), digest->bytes);
+        int order = memcmp(index->frame.data + object_place(middle), digest->bytes, DIGEST_BYTES);
 
         if (order == 0) {
             *out = middle;

@@ -172,13 +172,13 @@ class Storms(unittest.TestCase):
 
     def test_of_thousands_of_forks_beside_a_probe_none_is_missed_or_the_decision_is_incomplete(self):
         place = PLACES["storm-in-trial"]
-        if hostile.name_of(facts_of(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+        if observer_of(place) != "SOURCE_PROCESS_EVENTS":
             self.skipTest("no process events here")
         self.told_or_whole(place)
 
     def test_a_user_whose_recorder_is_held_up_misses_none_or_the_decision_is_incomplete(self):
         place = PLACES["storm-of-user"]
-        if hostile.name_of(facts_of(place.bundle).start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+        if observer_of(place) != "SOURCE_PROCESS_EVENTS":
             self.skipTest("no process events for users here")
         self.assertTrue(HELD_UP, "the recorder was held up while the storm was beside the probe")
         # A slow storm may be over before, or slower than the reader: then nothing was lost.

@@ -11,24 +11,34 @@
 
 enum { VARINT_BYTES = 10, RECEIPT_VERSION = 2, CLAIM_VERSION = 2 };
 
+int events_pack(const Exhibit__Event *event, struct bytes *out, struct err *err)
+{
+    if (event->seq > LIMIT_EVENTS)
+        return err_set(err, ERR_LIMIT, "more than %u events", LIMIT_EVENTS);
+    if (message_pack(&event->base, LIMIT_EVENT_BYTES, out, err) < 0)
+        return err_wrap(err, "event %" PRIu64, event->seq);
+    assert(out->size_bytes > 0);
+    return 0;
+}
+
+int events_append_packed(struct stream_writer *writer, const struct bytes *packed, struct err *err)
+{
+    uint8_t length[VARINT_BYTES];
+    size_t length_bytes = 0, rest;
+
+    for (rest = packed->size_bytes; rest >= 128; rest >>= 7)
+        length[length_bytes++] = (uint8_t)(rest | 128);
+    length[length_bytes++] = (uint8_t)rest;
+    if (stream_writer_add(writer, length, length_bytes, err) < 0)
+        return err->code;
+    return stream_writer_add(writer, packed->data, packed->size_bytes, err);
+}
+
 int events_append(struct stream_writer *writer, const Exhibit__Event *event, struct err *err)
 {
     AUTO_BYTES struct bytes packed = {0};
-    uint8_t length[VARINT_BYTES];
-    size_t length_bytes = 0, rest;
-    int code;
 
-    if (event->seq > LIMIT_EVENTS)
-        return err_set(err, ERR_LIMIT, "more than %u events", LIMIT_EVENTS);
-    code = message_pack(&event->base, LIMIT_EVENT_BYTES, &packed, err);
-    if (code < 0)
-        return err_wrap(err, "event %" PRIu64, event->seq);
-    assert(packed.size_bytes > 0);
-    for (rest = packed.size_bytes; rest >= 128; rest >>= 7)
-        length[length_bytes++] = (uint8_t)(rest | 128);
-    length[length_bytes++] = (uint8_t)rest;
-    code = stream_writer_add(writer, length, length_bytes, err);
-    return code < 0 ? code : stream_writer_add(writer, packed.data, packed.size_bytes, err);
+    return events_pack(event, &packed, err) < 0 ? err->code : events_append_packed(writer, &packed, err);
 }
 
 /* A log that is being read. */

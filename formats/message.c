@@ -157,7 +157,7 @@ int message_check(const ProtobufCMessage *message, struct err *err)
 
 int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes *out, struct err *err)
 {
-    AUTO_BYTES struct bytes packed = {0};
+    struct bytes packed = {.data = out->data, .room_bytes = out->room_bytes};
     size_t size_bytes;
     int code = message_check(message, err);
 
@@ -169,9 +169,8 @@ int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes
         return err_wrap(err, "%s", message->descriptor->short_name);
     packed.size_bytes = protobuf_c_message_pack(message, packed.data);
     assert(packed.size_bytes == size_bytes);
-    bytes_done(out);
+    packed.data[size_bytes] = 0;
     *out = packed;
-    packed = (struct bytes){0};
     return 0;
 }
 

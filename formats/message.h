@@ -19,8 +19,8 @@
 int message_check(const ProtobufCMessage *message, struct err *err);
 
 /*
- * Packs a message, replacing what was in out. ERR_FORMAT: it is not plain. ERR_LIMIT: it takes more than max_bytes.
- * ERR_SYSTEM: out of memory. `out` is unchanged after a failure.
+ * Packs a message, replacing what was in out, in the room that it has if that is enough. ERR_FORMAT: it is not plain.
+ * ERR_LIMIT: it takes more than max_bytes. ERR_SYSTEM: out of memory. `out` is unchanged after a failure.
  */
 int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes *out, struct err *err);
 

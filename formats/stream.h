@@ -38,9 +38,15 @@ int stream_writer_finish(struct stream_writer *writer, const Exhibit__Stream **o
 void stream_writer_free(struct stream_writer *writer);
 
 /*
- * Appends an event to a log. ERR_FORMAT: it is not plain (formats/message.h). ERR_LIMIT: over LIMIT_EVENT_BYTES or
- * LIMIT_EVENTS, nothing was added; or as stream_writer_add. ERR_SYSTEM.
+ * Packs an event as a log has it, but for its length: as message_pack, of at most LIMIT_EVENT_BYTES. ERR_LIMIT, too:
+ * over LIMIT_EVENTS.
  */
+int events_pack(const Exhibit__Event *event, struct bytes *out, struct err *err);
+
+/* Appends an event that was packed to a log. Errors as stream_writer_add. */
+int events_append_packed(struct stream_writer *writer, const struct bytes *packed, struct err *err);
+
+/* Both. Nothing was added where it could not be packed. */
 int events_append(struct stream_writer *writer, const Exhibit__Event *event, struct err *err);
 
 /* ---- reading ---- */

@@ -10,6 +10,7 @@
 struct journal {
     struct pack_writer *pack;
     struct stream_writer *events;
+    struct bytes packed; /* the event at hand */
     struct judge *judge;
     const struct secrets *secrets; /* NULL: none */
     uint64_t count;
@@ -65,23 +66,14 @@ static const char *event_text(const Exhibit__Event *event)
     return "an event";
 }
 
-/* Looks at an event as it is written. */
-static int event_look(const struct journal *journal, const Exhibit__Event *event, struct err *err)
+/* Numbers an event and packs it, so that it is the next one. */
+static int event_pack(struct journal *journal, Exhibit__Event *event, struct err *err)
 {
-    size_t size_bytes;
-    uint8_t *packed;
-    int code;
-
-    if (journal->secrets == NULL)
-        return 0;
-    size_bytes = exhibit__event__get_packed_size(event);
-    packed = malloc(size_bytes + 1);
-    if (packed == NULL)
-        return err_set_errno(err, "memory for an event");
-    (void)exhibit__event__pack(event, packed);
-    code = secrets_look(journal->secrets, packed, size_bytes, event_text(event), err);
-    free(packed);
-    return code;
+    if (journal->count >= LIMIT_EVENTS)
+        return err_set(err, ERR_LIMIT, "more than %u events in one recording", LIMIT_EVENTS);
+    event->seq = journal->count + 1;
+    event->at_ns = clock_now_ns();
+    return events_pack(event, &journal->packed, err);
 }
 
 bool journal_takes_stream(struct journal *journal, size_t size_bytes)
@@ -92,17 +84,15 @@ bool journal_takes_stream(struct journal *journal, size_t size_bytes)
     return true;
 }
 
-/* The body of journal_put, where there is room in the segment. */
-static int event_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
+/* The body of journal_put, where there is room in the segment for what event_pack made of it. */
+static int event_put(struct journal *journal, const Exhibit__Event *event, const void *payload, size_t payload_bytes,
                      struct err *err)
 {
-    if (journal->count >= LIMIT_EVENTS)
-        return err_set(err, ERR_LIMIT, "more than %u events in one recording", LIMIT_EVENTS);
-    event->seq = journal->count + 1;
-    event->at_ns = clock_now_ns();
-    if (event_look(journal, event, err) < 0)
+    /* Looked at as it is written. */
+    if (journal->secrets != NULL &&
+        secrets_look(journal->secrets, journal->packed.data, journal->packed.size_bytes, event_text(event), err) < 0)
         return err->code;
-    if (events_append(journal->events, event, err) < 0)
+    if (events_append_packed(journal->events, &journal->packed, err) < 0)
         return err_wrap(err, "event %llu", (unsigned long long)event->seq);
     journal->count++;
     journal->last_at_ns = event->at_ns;
@@ -123,7 +113,7 @@ static int segment_cut(struct journal *journal, struct err *err)
     before = stream_writer_last(journal->events);
     link.before_sha256 = JOURNAL_DIGEST(before);
     JOURNAL_WHAT(event, log_link, LOG_LINK, &link);
-    if (event_put(journal, &event, NULL, 0, err) < 0)
+    if (event_pack(journal, &event, err) < 0 || event_put(journal, &event, NULL, 0, err) < 0)
         return err->code;
     journal->linked = journal->count;
     return 0;
@@ -132,13 +122,14 @@ static int segment_cut(struct journal *journal, struct err *err)
 int journal_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
                 struct err *err)
 {
-    enum { LENGTH_BYTES = 10, NUMBERS_BYTES = 20 }; /* the event's own length, seq and at_ns */
-    size_t most_bytes = exhibit__event__get_packed_size(event) + LENGTH_BYTES + NUMBERS_BYTES;
+    enum { LENGTH_BYTES = 10 }; /* the event's own length takes no more */
 
     assert(event->what_case != EXHIBIT__EVENT__WHAT__NOT_SET);
     assert(event->source != EXHIBIT__SOURCE__SOURCE_NONE && event->vantage != EXHIBIT__VANTAGE__VANTAGE_NONE);
-
-    if (stream_writer_pending(journal->events) + most_bytes >= LIMIT_SEGMENT_BYTES && segment_cut(journal, err) < 0)
+    if (event_pack(journal, event, err) < 0)
+        return err->code;
+    if (stream_writer_pending(journal->events) + journal->packed.size_bytes + LENGTH_BYTES >= LIMIT_SEGMENT_BYTES &&
+        (segment_cut(journal, err) < 0 || event_pack(journal, event, err) < 0)) /* it is after the link now */
         return err->code;
     return event_put(journal, event, payload, payload_bytes, err);
 }
@@ -197,6 +188,7 @@ void journal_free(struct journal *journal)
     if (journal == NULL)
         return;
     stream_writer_free(journal->events);
+    bytes_done(&journal->packed);
     free(journal);
 }
 

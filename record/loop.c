@@ -15,6 +15,8 @@ struct loop {
     int epoll_fd;
     struct epoll_event ready[READY_AT_ONCE];
     int ready_count;
+    int (*first)(void *context, struct err *err);
+    void *first_context;
 };
 
 struct loop *loop_new(void)
@@ -39,6 +41,12 @@ int loop_add(struct loop *loop, struct loop_source *source, uint32_t events, str
     if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, source->fd, &wanted) < 0)
         return err_set_errno(err, "watch descriptor %d", source->fd);
     return 0;
+}
+
+void loop_first(struct loop *loop, int (*first)(void *context, struct err *err), void *context)
+{
+    loop->first = first;
+    loop->first_context = context;
 }
 
 void loop_remove(struct loop *loop, struct loop_source *source)
@@ -66,14 +74,17 @@ static int serve(struct loop *loop, bool urgent, struct err *err)
 
 int loop_turn(struct loop *loop, int timeout_ms, struct err *err)
 {
-    int code;
+    int code = 0;
 
     loop->ready_count = epoll_wait(loop->epoll_fd, loop->ready, READY_AT_ONCE, timeout_ms);
     if (loop->ready_count < 0) {
         loop->ready_count = 0;
         return errno == EINTR ? 0 : err_set_errno(err, "wait for events");
     }
-    code = serve(loop, true, err);
+    if (loop->first != NULL)
+        code = loop->first(loop->first_context, err);
+    if (code == 0)
+        code = serve(loop, true, err);
     if (code == 0)
         code = serve(loop, false, err);
     loop->ready_count = 0;

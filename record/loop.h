@@ -26,6 +26,12 @@ struct loop *loop_new(void);
 /* Waits for `events` (EPOLLIN, ...) on the source from now on. ERR_SYSTEM. */
 int loop_add(struct loop *loop, struct loop_source *source, uint32_t events, struct err *err);
 
+/*
+ * Calls `first` (0 or a negative err_code, which ends the turn) at the beginning of each turn, before whatever is
+ * ready: for what nobody need be woken for, but all else is to find done. One at a time; NULL: none any more.
+ */
+void loop_first(struct loop *loop, int (*first)(void *context, struct err *err), void *context);
+
 /* Forgets the source, also if it is ready in the current turn. Harmless for one that was never added. */
 void loop_remove(struct loop *loop, struct loop_source *source);
 

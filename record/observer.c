@@ -14,6 +14,7 @@
 #include <time.h>
 
 #define SWEEP_EACH_NS 500000000ull /* how often members are looked at though no event said anything */
+#define YOUTH_NS 4000000ull        /* who may well end by himself is left alone for so long */
 #define SETTLE_MS 200              /* how long the last events may take */
 
 int observer_tick(struct observer *observer, struct err *err)
@@ -27,7 +28,7 @@ int observer_tick(struct observer *observer, struct err *err)
         code = observer_snapshot(observer, err);
     else if (observer_events_drain(observer, err) < 0)
         return err->code;
-    observer_fresh_look(observer, observer_youth_ns(observer));
+    observer_fresh_look(observer, YOUTH_NS);
     if (observer->events != NULL && code == 0 && clock_now_ns() - observer->swept_at_ns > SWEEP_EACH_NS)
         code = observer_sweep(observer, false, err);
     if (code == 0)
@@ -78,7 +79,7 @@ int observer_new(struct loop *loop, struct journal *journal, bool snapshots_only
     observer->log.journal = journal;
     observer->networks.own = host_network_namespace();
     observer->source =
-        (struct loop_source){.fd = -1, .urgent = true, .ready = observer_events_ready, .context = observer};
+        (struct loop_source){.fd = -1, .urgent = true, .ready = observer_execs_ready, .context = observer};
     if (members_init(&observer->members, err) < 0)
         goto undo;
     if (snapshots_only)
@@ -86,7 +87,8 @@ int observer_new(struct loop *loop, struct journal *journal, bool snapshots_only
     else
         observer->events = process_events_open(observer->note, sizeof observer->note);
     if (observer->events != NULL) {
-        observer->source.fd = process_events_fd(observer->events);
+        observer->source.fd = process_events_bell(observer->events);
+        loop_first(loop, observer_events_first, observer);
         if (loop_add(loop, &observer->source, EPOLLIN, err) < 0)
             goto undo;
     }
@@ -138,6 +140,7 @@ void observer_free(struct observer *observer)
     while (observer->routes_count > 0)
         routes_close(&observer->routes[--observer->routes_count]);
     loop_remove(observer->loop, &observer->source);
+    loop_first(observer->loop, NULL, NULL);
     process_events_close(observer->events);
     members_done(&observer->members);
     bytes_done(&observer->fresh);

@@ -10,14 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STORM_WINDOW_NS 10000000ull /* more than STORM_EVENTS in so long are a storm */
-#define STORM_EVENTS 64
+#define STORM_WINDOW_NS 10000000ull /* more than STORM_EXECS in so long are a storm */
+#define STORM_EXECS 32
 #define STORM_PAUSE_NS 2000000
-/* So are these, one after the other in less than QUIET_EACH_NS each and none that executed anything between them: slow,
- * but there is nobody who has to be looked at before he ends. */
-#define QUIET_ENDS 12
-#define QUIET_EACH_NS 6000000ull
-#define QUIET_PAUSE_NS 4000000
 
 static int exit_take(struct observer *observer, struct member *member, int wait_status, struct err *err)
 {
@@ -55,22 +50,16 @@ static int event_take(void *context, const struct process_event *event, struct e
     member = members_find(&observer->members, event->pid);
     if (member == NULL)
         return 0;
-    observer->window_events++;
     if (event->kind == PROCESS_EVENT_THREAD) {
         member->threaded = true;
         return 0;
     }
-    observer->quiet_ends = event->kind == PROCESS_EVENT_EXIT ? observer->quiet_ends + 1 : 0;
     if (event->kind == PROCESS_EVENT_EXIT)
         return exit_take(observer, member, event->wait_status, err);
+    observer->window_execs++;
     if (observer_put_exec(&observer->log, event->pid, err) < 0)
         return err->code;
     return observer_identity_look(observer, event->pid, EXHIBIT__SOURCE__SOURCE_PROCESS_EVENTS, true, err);
-}
-
-uint64_t observer_youth_ns(const struct observer *observer)
-{
-    return observer->quiet_ends > QUIET_ENDS ? QUIET_PAUSE_NS : 0;
 }
 
 void observer_fresh_look(struct observer *observer, uint64_t youth_ns)
@@ -111,35 +100,28 @@ int observer_events_drain(struct observer *observer, struct err *err)
     return observer_put_lost(&observer->log, lost, err);
 }
 
-/* How long the events are to wait in the kernel, in nanoseconds; 0: not at all. */
-static long pause_ns(struct observer *observer)
+int observer_events_first(void *context, struct err *err)
 {
-    uint64_t now_ns = clock_now_ns();
-
-    if (now_ns - observer->window_at_ns > STORM_WINDOW_NS) {
-        observer->window_at_ns = now_ns;
-        observer->window_events = 0;
-    }
-    if (observer->quiet_ends == 0 || now_ns - observer->quiet_at_ns > observer->quiet_ends * QUIET_EACH_NS) {
-        observer->quiet_at_ns = now_ns;
-        observer->quiet_ends = 0;
-    }
-    if (observer->quiet_ends > QUIET_ENDS)
-        return QUIET_PAUSE_NS;
-    return observer->window_events > STORM_EVENTS ? STORM_PAUSE_NS : 0;
+    return observer_events_drain(context, err);
 }
 
 /*
- * In a storm the events wait in the kernel for a moment, to be taken many at once: to be woken by each would take from
- * the subject what it is measured with. An exec is looked at that much later then.
+ * Forks and ends wait in the kernel until the next turn: to be woken by each would take from the subject what it is
+ * measured with. So do execs in a storm of them, for a moment: they are looked at that much later then.
  */
-int observer_events_ready(void *context, uint32_t ready, struct err *err)
+int observer_execs_ready(void *context, uint32_t ready, struct err *err)
 {
+    static const struct timespec pause = {.tv_nsec = STORM_PAUSE_NS};
     struct observer *observer = context;
-    const struct timespec pause = {.tv_nsec = pause_ns(observer)};
+    uint64_t now_ns = clock_now_ns();
 
     (void)ready;
-    if (pause.tv_nsec > 0)
+    process_events_hush(observer->events);
+    if (now_ns - observer->window_at_ns > STORM_WINDOW_NS) {
+        observer->window_at_ns = now_ns;
+        observer->window_execs = 0;
+    }
+    if (observer->window_execs > STORM_EXECS)
         (void)nanosleep(&pause, NULL);
     return observer_events_drain(observer, err);
 }

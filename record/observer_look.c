@@ -61,6 +61,7 @@ int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source
     struct member *member = members_find(&observer->members, pid);
     Exhibit__ProcessIdentity *identity = proc_identity_read(pid);
     Exhibit__Event event = journal_event(source, EXHIBIT__VANTAGE__VANTAGE_HOST, observer->log.run);
+    uint64_t traced = 0; /* when the process began, as its line showed after its identity was read; 0: not yet looked */
     int code = 0;
 
     assert(member != NULL);
@@ -68,10 +69,11 @@ int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source
         return 0;
     networks_raise(&observer->networks, identity);
     if (member->start_time == 0)
-        member->start_time = lineage_start_time(&observer->members, pid);
+        member->start_time = traced = lineage_start_time(&observer->members, pid);
     if (member->start_time == identity->start_time &&
         (always || member->identity_hash != proc_identity_hash(identity)) &&
-        lineage_start_time(&observer->members, pid) == identity->start_time) { /* else the number came round */
+        (traced != 0 || lineage_start_time(&observer->members, pid) == identity->start_time)) {
+        /* else the number came round */
         member->identity_hash = proc_identity_hash(identity);
         networks_keep(member, identity);
         JOURNAL_WHAT(event, process_identity, PROCESS_IDENTITY, identity);

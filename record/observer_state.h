@@ -25,10 +25,8 @@ struct observer {
     size_t routes_count;
     pid_t root;
     uint64_t swept_at_ns;
-    uint64_t window_at_ns; /* when the counting of window_events began */
-    unsigned window_events;
-    uint64_t quiet_at_ns; /* when the counting of quiet_ends began */
-    unsigned quiet_ends;  /* ends of members since one executed something */
+    uint64_t window_at_ns; /* when the counting of window_execs began */
+    unsigned window_execs;
     uint64_t lost;
     void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns);
     void *context;
@@ -68,11 +66,11 @@ int observer_identities_look(struct observer *observer, struct err *err);
  */
 void observer_fresh_look(struct observer *observer, uint64_t youth_ns);
 
-/* How long those that become known can be left alone, in nanoseconds: in a storm they may end by themselves. */
-uint64_t observer_youth_ns(const struct observer *observer);
-
 /* Takes what process events there are. */
 int observer_events_drain(struct observer *observer, struct err *err);
 
-/* The loop's: there are process events. `context` is the observer. */
-int observer_events_ready(void *context, uint32_t ready, struct err *err);
+/* The loop's, in each turn: takes what process events there are. `context` is the observer. */
+int observer_events_first(void *context, struct err *err);
+
+/* The loop's: somebody executed something, and is looked at. `context` is the observer. */
+int observer_execs_ready(void *context, uint32_t ready, struct err *err);

@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "formats/digest.h"
 #include "formats/limits.h"
+#include "record/host.h"
+#include "record/loop.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,6 +21,7 @@
 
 #define EXECUTABLE_MAX_BYTES (512u << 20) /* a larger one is not hashed: its digest stays empty */
 #define HASHED_AT_ONCE 64
+#define OWN_ROUTES_NS 50000000ull
 
 bool proc_stat_parse(const char *text, size_t size_bytes, struct proc_stat *out)
 {
@@ -266,25 +269,48 @@ static int tables_count(pid_t pid)
     return count;
 }
 
+/* How many routes and tables a process's network has beyond the loopback. -1: unreadable. */
+static int64_t beyond_loopback(pid_t pid)
+{
+    int ipv4 = routes_count(pid, "net/route", false), ipv6 = routes_count(pid, "net/ipv6_route", true);
+    int tables = tables_count(pid);
+
+    if (ipv6 < 0 && access("/proc/self/net/ipv6_route", F_OK) < 0)
+        ipv6 = 0; /* a kernel without IPv6 has no such table */
+    return ipv4 < 0 || ipv6 < 0 ? -1 : (int64_t)ipv4 + ipv6 + (tables > 0 ? tables : 0);
+}
+
+/*
+ * The same of the recorder's own network, as it was OWN_ROUTES_NS ago at the most: to be in it is no proof of anything,
+ * and nearly all processes are.
+ */
+static int64_t own_beyond_loopback(void)
+{
+    static uint64_t read_at_ns;
+    static int64_t count;
+
+    if (read_at_ns == 0 || clock_now_ns() - read_at_ns > OWN_ROUTES_NS) {
+        count = beyond_loopback(getpid());
+        read_at_ns = clock_now_ns();
+    }
+    return count;
+}
+
 void proc_network_read(pid_t pid, Exhibit__ProcessIdentity *identity)
 {
     char path[64];
     struct stat stat_buffer;
-    int ipv4, ipv6, tables;
+    int64_t count;
 
     (void)snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
     if (stat(path, &stat_buffer) < 0)
         return;
     identity->network_namespace = stat_buffer.st_ino;
-    ipv4 = routes_count(pid, "net/route", false);
-    ipv6 = routes_count(pid, "net/ipv6_route", true);
-    tables = tables_count(pid);
-    if (ipv6 < 0 && access("/proc/self/net/ipv6_route", F_OK) < 0)
-        ipv6 = 0; /* a kernel without IPv6 has no such table */
-    if (ipv4 < 0 || ipv6 < 0)
+    count = stat_buffer.st_ino == host_network_namespace() ? own_beyond_loopback() : beyond_loopback(pid);
+    if (count < 0)
         return;
     identity->routes_case = EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK;
-    identity->routes_beyond_loopback = (uint32_t)ipv4 + (uint32_t)ipv6 + (tables > 0 ? (uint32_t)tables : 0);
+    identity->routes_beyond_loopback = (uint32_t)count;
 }
 
 Exhibit__ProcessIdentity *proc_identity_read(pid_t pid)

@@ -3,9 +3,11 @@
 #include "base/cleanup.h"
 #include "record/loop.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
 #include <poll.h>
 #include <stddef.h>
@@ -18,6 +20,7 @@
 
 #define RECEIVE_ROOM_BYTES                                                                                             \
     (64 << 20) /* a storm of 10,000 forks makes about 30,000 messages of some 600 bytes of room */
+#define WAITING_MOST (RECEIVE_ROOM_BYTES / 512) /* messages: each takes more than so many bytes of the room */
 #define CPUS_MAX 4096
 #define SELF_TEST_MS 1000
 #define SWARM 64           /* messages taken by one call: a storm is not to cost a call for each */
@@ -25,6 +28,7 @@
 
 struct process_events {
     int fd;
+    int bell_fd;                 /* gets execs alone */
     uint32_t next_seq[CPUS_MAX]; /* the kernel numbers its events for each CPU: a gap is a loss */
     bool seen[CPUS_MAX];
 };
@@ -44,17 +48,30 @@ static bool listen_ask(int fd)
     return send(fd, request, sizeof request, 0) == (ssize_t)sizeof request;
 }
 
-static int socket_open(void)
+static int socket_open(const struct sock_fprog *filter)
 {
     struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
     int room_bytes = RECEIVE_ROOM_BYTES;
     AUTO_FD int fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
 
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0)
+    if (fd < 0 || (filter != NULL && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) < 0) ||
+        bind(fd, (struct sockaddr *)&address, sizeof address) < 0)
         return -1;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room_bytes, sizeof room_bytes) < 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room_bytes, sizeof room_bytes);
     return listen_ask(fd) ? take_fd(&fd) : -1;
+}
+
+/* A socket that gets execs alone. A filter reads words in the network's order, the kernel wrote the machine's. */
+static int bell_open(void)
+{
+    enum { WHAT_AT = NLMSG_HDRLEN + sizeof(struct cn_msg) + offsetof(struct proc_event, what) };
+    struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, WHAT_AT),
+                                 BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_EXEC), 0, 1),
+                                 BPF_STMT(BPF_RET | BPF_K, MESSAGE_BYTES), BPF_STMT(BPF_RET | BPF_K, 0)};
+    const struct sock_fprog filter = {.len = sizeof code / sizeof *code, .filter = code};
+
+    return socket_open(&filter);
 }
 
 /* Counts the events of this CPU that are missing before this one. */
@@ -144,9 +161,10 @@ int process_events_read(struct process_events *events,
     struct sockaddr_nl from[SWARM];
     struct iovec rooms[SWARM];
     struct mmsghdr messages[SWARM];
-    int count;
+    int count = SWARM;
 
-    do {
+    /* All that was there when it began; not without end where more comes than can be taken. */
+    for (size_t taken = 0; count == SWARM && taken < WAITING_MOST; taken += SWARM) {
         for (size_t i = 0; i < SWARM; i++) {
             rooms[i] = (struct iovec){bytes[i], MESSAGE_BYTES};
             from[i] = (struct sockaddr_nl){.nl_pid = UINT32_MAX};
@@ -159,7 +177,7 @@ int process_events_read(struct process_events *events,
             if (from[i].nl_pid == 0 && /* only the kernel is believed */
                 message_take(events, bytes[i], messages[i].msg_len, take, context, lost, err) < 0)
                 return err->code;
-    } while (count == SWARM);
+    }
     return count < 0 ? count : 0;
 }
 
@@ -215,10 +233,12 @@ struct process_events *process_events_open(char *note, size_t room_bytes)
         (void)snprintf(note, room_bytes, "out of memory");
         return NULL;
     }
-    events->fd = socket_open();
-    if (events->fd < 0) {
+    /* The last to come is asked first: what the bell does not take is not copied for it then. */
+    events->fd = socket_open(NULL);
+    events->bell_fd = events->fd < 0 ? -1 : bell_open();
+    if (events->bell_fd < 0) {
         (void)snprintf(note, room_bytes, "the kernel refuses process events: %s", strerror(errno));
-        free(events);
+        process_events_close(events);
         return NULL;
     }
     if (!self_test(events) || !self_test(events)) {
@@ -229,15 +249,27 @@ struct process_events *process_events_open(char *note, size_t room_bytes)
     return events;
 }
 
-int process_events_fd(const struct process_events *events)
+int process_events_bell(const struct process_events *events)
 {
-    return events->fd;
+    return events->bell_fd;
+}
+
+void process_events_hush(struct process_events *events)
+{
+    char bytes[MESSAGE_BYTES];
+
+    for (size_t i = 0; i < WAITING_MOST; i++)
+        if (recv(events->bell_fd, bytes, sizeof bytes, MSG_DONTWAIT) < 0 && errno != ENOBUFS && errno != EINTR)
+            return;
 }
 
 void process_events_close(struct process_events *events)
 {
     if (events == NULL)
         return;
-    (void)close(events->fd);
+    if (events->fd >= 0)
+        (void)close(events->fd);
+    if (events->bell_fd >= 0)
+        (void)close(events->bell_fd);
     free(events);
 }

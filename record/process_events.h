@@ -33,8 +33,15 @@ struct process_events;
  */
 struct process_events *process_events_open(char *note, size_t room_bytes);
 
-/* The descriptor to wait for. Borrowed. */
-int process_events_fd(const struct process_events *events);
+/*
+ * A descriptor that can be read from (EPOLLIN) when any process of the machine has executed a program, with
+ * process_events_hush: who wants to see it before it ends has to be quick. Nothing else is worth being woken for, and
+ * to be woken takes from the subject what it is measured with. Borrowed.
+ */
+int process_events_bell(const struct process_events *events);
+
+/* Makes the bell silent until the next time. It tells nothing: that is what process_events_read is for. */
+void process_events_hush(struct process_events *events);
 
 /*
  * Hands on all events that are there, without waiting. Adds to *lost the number of events that the kernel dropped (at

@@ -174,8 +174,12 @@ static int wait_for_end(struct run *run, struct err *err)
     uint64_t ticked_at_ns = 0, sampled_at_ns = 0, gone_at_ns = 0;
 
     for (;;) {
-        /* The last threads of what has just ended go without a word: look again soon. */
-        bool ends_now = run->exited_at_ns != 0 && clock_now_ns() - run->exited_at_ns < ENDING_NS;
+        /*
+         * The last threads of what has just ended go without a word, and who is to be killed goes on forking: look
+         * again soon.
+         */
+        bool ends_now =
+            run->cleanup_at_ns != 0 || (run->exited_at_ns != 0 && clock_now_ns() - run->exited_at_ns < ENDING_NS);
         uint64_t now_ns;
 
         if (loop_turn(run->session->loop, ends_now ? 1 : 10, err) < 0)
@@ -186,7 +190,7 @@ static int wait_for_end(struct run *run, struct err *err)
             if (capture_sample(run->capture, err) < 0)
                 return err->code;
         }
-        if (now_ns - ticked_at_ns >= TICK_NS || run->exited_at_ns != 0) {
+        if (now_ns - ticked_at_ns >= TICK_NS || run->exited_at_ns != 0 || run->cleanup_at_ns != 0) {
             ticked_at_ns = now_ns;
             if (observer_tick(run->session->observer, err) < 0 || cleanup_tick(run, now_ns, err) < 0 ||
                 journal_settle(run->session->journal, err) < 0) /* what came before it, too, must outlive us */

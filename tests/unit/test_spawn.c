@@ -4,6 +4,9 @@
 #include "record/spawn.h"
 
 #include <errno.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,6 +163,48 @@ static void process_events_tell_fork_exec_and_exit_of_a_command(void **state)
     process_events_close(events);
 }
 
+/* How many messages that wait at the bell tell of that process; all are taken. */
+static int rings_of(const struct process_events *events, pid_t pid)
+{
+    struct {
+        char headers[NLMSG_HDRLEN + sizeof(struct cn_msg)];
+        struct proc_event event;
+    } __attribute__((packed)) message;
+    int count = 0;
+
+    while (recv(process_events_bell(events), &message, sizeof message, MSG_DONTWAIT) >= 0)
+        count += message.event.event_data.exec.process_pid == pid;
+    return count;
+}
+
+static void the_bell_rings_for_programs_that_are_executed_alone(void **state)
+{
+    char *argv[] = {"/bin/true", NULL}, *environment[] = {NULL};
+    char note[200] = "", output[64];
+    struct process_events *events = process_events_open(note, sizeof note);
+    struct pollfd bell = {.events = POLLIN};
+    struct spawned spawned;
+    pid_t child;
+
+    (void)state;
+    if (events == NULL && getenv("EXHIBIT_TEST_NO_PROCESS_EVENTS") != NULL)
+        skip();
+    assert_non_null(events);
+    bell.fd = process_events_bell(events);
+    process_events_hush(events);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(rings_of(events, child), 0); /* but it was forked, and ended */
+    spawned = start(argv, environment);
+    assert_int_equal(poll(&bell, 1, 2000), 1);
+    assert_int_equal(finish(&spawned, output, sizeof output), 0);
+    assert_int_equal(rings_of(events, spawned.pid), 1);
+    process_events_close(events);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_command_inherits_no_descriptor_and_no_signal_setting),
         cmocka_unit_test(an_exec_that_fails_is_told_apart_from_an_exit),
         cmocka_unit_test(process_events_tell_fork_exec_and_exit_of_a_command),
+        cmocka_unit_test(the_bell_rings_for_programs_that_are_executed_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

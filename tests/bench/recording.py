@@ -1,18 +1,18 @@
 """What recording costs: each command bare, under `strace -f`, and as a case, round by round. Knows no container."""
 
+import collections
 import json
 import pathlib
+import random
 import shutil
-import socket
 import statistics
-import struct
 import subprocess
 
 import measure
 
 FLOOD_BYTES = 1 << 30
-ROUNDS_SECONDS, ROUNDS_MOST = 20, 15  # of bare commands: two runs of the same differ by more than what is looked for
-CONNECTOR, PROCESS_EVENTS, LISTEN, RECEIVE_ROOM_FORCED = 11, 1, 1, 33  # of linux/netlink.h, connector.h, cn_proc.h
+ROUNDS_SECONDS, ROUNDS_MOST = 30, 40  # of bare commands: two runs of the same differ by more than what is looked for
+TRACED_ROUNDS = 5
 JUDGED = 9  # runs of a judge that takes milliseconds, of which the least counts, as in all of growth
 COMPILES = 66  # cc, its compiler and its assembler each: with the shell about 200 processes
 
@@ -77,62 +77,79 @@ def recorded(build, folder, name, words, cases, watch=False):
              for mode in ("baseline", "strict")), took.anonymous_bytes
 
 
-def bare(build, words, environment, sink, count=1):
+def bare(build, words, environment, sink, count=1, events=()):
     """Milliseconds of each of so many runs of the command with its output where it goes when nobody records; `sink`:
-    into `cat > /dev/null`. Timed by a program of our own: this one takes longer to start a process."""
+    into `cat > /dev/null`; events ("sent",): while process events are sent to who reads none, ("read",): to who reads and
+    forgets. Timed by a program of our own: this one takes longer to start a process."""
     if sink:
         words = ["/bin/sh", "-c", " ".join(words) + " | cat > /dev/null"]
-    done = subprocess.run([build / "bin" / "bench-bare", str(count), *words], env=environment, stdout=subprocess.PIPE,
+    done = subprocess.run([build / "bin" / "bench-bare", *events, str(count), *words], env=environment, stdout=subprocess.PIPE,
                           text=True, check=True)
     return [float(line) for line in done.stdout.splitlines()]
 
 
-def listening():
-    """A socket to which the kernel sends all process events: what they cost where nobody reads them."""
-    made = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, CONNECTOR)
-    made.bind((0, PROCESS_EVENTS))
-    made.setsockopt(socket.SOL_SOCKET, RECEIVE_ROOM_FORCED, 256 << 20)
-    asked = struct.pack("=IIIIHHI", PROCESS_EVENTS, 1, 0, 0, 4, 0, LISTEN)
-    made.send(struct.pack("=IHHII", 16 + len(asked), 3, 0, 0, 0) + asked)
-    return made
+def more_than(times, base):
+    """The median of what each round took more than the bare command in it, and the standard error of that, from the
+    quartiles: what disturbs a whole round is in both, and a few that were disturbed count for little."""
+    differences = [time - bare for time, bare in zip(times, base)]
+    low, middle, high = statistics.quantiles(differences, n=4)
+    return middle, 0.93 * (high - low) / len(differences) ** 0.5
+
+
+def recording_rounds(build, folder, name, words, cases, rounds):
+    """what -> a median for each round; in an order of its own in each, for who comes after whom makes a difference."""
+    environment, sink = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder)}, name == "flood"
+    times = collections.defaultdict(list)
+
+    def timed(what, words, *events):
+        times[what].append(statistics.median(bare(build, words, environment, sink, cases, events)))
+
+    def record():
+        got, strict, _ = recorded(build, folder, name, words, cases)
+        for what, values in (("run", [r[0] for r in got]), ("command", [r[1] for r in got]),
+                             ("strict", [r[1] for r in strict])):
+            times[what].append(statistics.median(values))
+
+    seconds, order = sum(bare(build, words, environment, sink, cases)) / 1000, random.Random(1)
+    for number in range(max(rounds, 2, min(ROUNDS_MOST, int(ROUNDS_SECONDS / seconds)))):
+        things = [lambda: timed("bare", words), record]
+        if number < TRACED_ROUNDS and shutil.which("strace"):
+            things.append(lambda: timed("traced", ["/usr/bin/strace", "-f", "-o", "/dev/null", *words]))
+        if name in ("compile", "storm"):
+            things += [lambda: timed("sent", words, "sent"), lambda: timed("read", words, "read")]
+        order.shuffle(things)
+        for thing in things:
+            thing()
+    return times
 
 
 def measure_recording(build, work, rounds, table):
     folder = pathlib.Path(work) / "recording"
     folder.mkdir(parents=True, exist_ok=True)
-    environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(folder)}
     for name, (words, cases) in commands(build, folder).items():
-        plain, traced, told, runs, again = [], [], [], [], []
-        seconds = sum(bare(build, words, environment, name == "flood", cases)) / 1000
-        for _ in range(max(rounds, min(ROUNDS_MOST, int(ROUNDS_SECONDS / seconds)))):
-            plain += bare(build, words, environment, name == "flood", cases)
-            if shutil.which("strace"):
-                traced += bare(build, ["/usr/bin/strace", "-f", "-o", "/dev/null", *words], environment,
-                               name == "flood", cases)
-            if name == "storm":
-                with listening():
-                    told += bare(build, words, environment, False)
-            got, strict, _ = recorded(build, folder, name, words, cases)
-            runs, again = runs + got, again + strict
+        times = recording_rounds(build, folder, name, words, cases, rounds)
         peak = recorded(build, folder, name, words, cases, watch=True)[2]
-        base, whole = statistics.median(plain), statistics.median(r[0] for r in runs)
-        command = statistics.median(r[1] for r in runs)
-        table.row(f"record {name}: bare", f"{base:.1f} ms")
-        if traced:
-            table.row(f"record {name}: strace -f", f"{statistics.median(traced):.1f} ms",
-                      f"{statistics.median(traced) / base:.2f}")
-        if told:
-            table.row(f"record {name}: bare, and process events sent to who reads none",
-                      f"{statistics.median(told):.1f} ms", f"{statistics.median(told) / base:.2f}")
-        allowed = max(5.0, 0.02 * base)
+        base = statistics.median(times["bare"])
+
+        def more(what, key, target=""):
+            middle, error = more_than(times[key], times["bare"])
+            table.row(f"record {name}: {what}", f"{statistics.median(times[key]):.1f} ms, {middle:+.1f} ± {error:.1f} ms",
+                      f"{1 + middle / base:.3f}", target)
+
+        table.row(f"record {name}: bare, {len(times['bare'])} rounds", f"{base:.1f} ms")
+        if times["traced"]:
+            traced = statistics.median(times["traced"])
+            table.row(f"record {name}: strace -f", f"{traced:.1f} ms", f"{traced / base:.2f}")
+        if times["sent"]:
+            more("bare, and process events sent to who reads none", "sent")
+            more("bare, and process events read every 10 ms and forgotten", "read")
         if name == "flood":
-            table.row("record flood: the command itself", f"{command:.1f} ms", f"{command / base:.2f}", "1.50")
-            warm = statistics.median(r[1] for r in again)
-            table.row("record flood: its strict run, in memory that the first has used", f"{warm:.1f} ms",
-                      f"{warm / base:.2f}", "1.50")
+            for what, key in (("the command itself", "command"),
+                              ("its strict run, in memory that the first has used", "strict")):
+                took = statistics.median(times[key])
+                table.row(f"record flood: {what}", f"{took:.1f} ms", f"{took / base:.2f}", "1.50")
         else:
-            table.row(f"record {name}: the run", f"{whole:.1f} ms, {whole - base:+.1f} ms", f"{whole / base:.2f}",
-                      f"+{allowed:.1f} ms")
+            more("the run", "run", f"{max(5.0, 0.02 * base):+.1f} ms")
         table.row(f"record {name}: anonymous memory", f"{peak / 2**20:.1f} MiB", "", "64 MiB")
         if name == "flood":
             for program in ("verify", "replay"):

@@ -185,24 +185,36 @@ struct budget {
 /* Each allocation by itself where sanitizers look for what runs over its end. */
 enum { ARENA_BYTES = EXHIBIT_SANITIZED ? 0 : 64 << 10, ALIGN_BYTES = 16 };
 
-/* A piece of the arena's block, or one of its own. */
+/* Links a piece of malloc's, whose first word is for that, to those that are freed with the message. */
+static void arena_link(struct message_arena *arena, void *piece)
+{
+    memcpy(piece, &arena->more, sizeof arena->more);
+    arena->more = piece;
+}
+
+/* A piece of the arena's block, of a new one where that is full, or one of its own. */
 static void *arena_take(struct message_arena *arena, size_t size_bytes)
 {
     size_t taken_bytes = (size_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES; /* bounded by the budget */
-    void **piece;
+    bool small = ARENA_BYTES > 0 && taken_bytes <= ARENA_BYTES / 4;
+    uint8_t *piece;
 
-    if (arena->block == NULL && ARENA_BYTES > 0)
-        arena->block = malloc(ARENA_BYTES);
-    if (arena->block != NULL && taken_bytes <= ARENA_BYTES - arena->used_bytes) {
+    if (small && arena->block != NULL && taken_bytes <= ARENA_BYTES - arena->used_bytes) {
         arena->used_bytes += taken_bytes;
         return arena->block + arena->used_bytes - taken_bytes;
     }
-    piece = malloc(ALIGN_BYTES + size_bytes);
+    piece = malloc(small ? ARENA_BYTES : ALIGN_BYTES + size_bytes);
     if (piece == NULL)
         return NULL;
-    *piece = arena->more;
-    arena->more = piece;
-    return (uint8_t *)piece + ALIGN_BYTES;
+    if (!small) {
+        arena_link(arena, piece);
+        return piece + ALIGN_BYTES;
+    }
+    if (arena->block != NULL)
+        arena_link(arena, arena->block);
+    arena->block = piece;
+    arena->used_bytes = ALIGN_BYTES + taken_bytes;
+    return piece + ALIGN_BYTES;
 }
 
 static void arena_empty(struct message_arena *arena)
@@ -213,7 +225,7 @@ static void arena_empty(struct message_arena *arena)
         memcpy(&arena->more, piece, sizeof arena->more);
         free(piece);
     }
-    arena->used_bytes = 0;
+    arena->used_bytes = ALIGN_BYTES;
 }
 
 void message_arena_done(struct message_arena *arena)

@@ -34,9 +34,9 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
 
 /* Memory for messages that are unpacked one after the other. Empty: {0}. Owned by the caller, free with _done. */
 struct message_arena {
-    uint8_t *block; /* what most messages fit in */
+    uint8_t *block; /* what most messages fit in, after a word to link it by */
     size_t used_bytes;
-    void *more; /* what did not fit, linked by its first word */
+    void *more; /* what did not fit, and the blocks that are full, linked by their first words */
 };
 
 /*
@@ -48,6 +48,8 @@ int message_unpack_in(struct message_arena *arena, bool known, const ProtobufCMe
 
 /* Releases it. */
 void message_arena_done(struct message_arena *arena);
+
+#define AUTO_ARENA __attribute__((cleanup(message_arena_done)))
 
 /* Whether these bytes are well-formed UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF). */
 bool text_is_utf8(const void *from, size_t size_bytes);

@@ -161,6 +161,7 @@ static int integrity_follow_freeze(struct integrity *integrity, const Exhibit__F
     bool source = freeze->moment == EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE;
     bool fresh = integrity_mark(integrity, PACK_OBSERVATION, &freeze->list_sha256, "a freeze's list");
     AUTO_BYTES struct bytes packed = {0};
+    AUTO_ARENA struct message_arena arena = {0};
     ProtobufCMessage *message = NULL;
     struct digest digest;
     int code = 0;
@@ -169,7 +170,8 @@ static int integrity_follow_freeze(struct integrity *integrity, const Exhibit__F
         !pack_find(integrity->pack, PACK_OBSERVATION, &digest, NULL))
         return 0;
     if (pack_read(integrity->pack, PACK_OBSERVATION, &digest, LIMIT_FREEZE_BYTES, &packed, err) < 0 ||
-        message_unpack(&exhibit__freeze_list__descriptor, packed.data, packed.size_bytes, &message, err) < 0)
+        message_unpack_in(&arena, !fresh, &exhibit__freeze_list__descriptor, packed.data, packed.size_bytes, &message,
+                          err) < 0)
         return err_wrap(err, "event %" PRIu64 ", a freeze's list", integrity->seq);
     if (fresh)
         integrity_check_list(integrity, (const Exhibit__FreezeList *)message);
@@ -178,7 +180,6 @@ static int integrity_follow_freeze(struct integrity *integrity, const Exhibit__F
     if (source && integrity_is_local(integrity, freeze->input))
         code = withheld_follow(integrity->withheld, integrity->pack, (const Exhibit__FreezeList *)message,
                                freeze->input, integrity->findings, err);
-    protobuf_c_message_free_unpacked(message, NULL);
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include "formats/pack_layout.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,25 +59,33 @@ static bool journal_read(struct salvage *salvage, enum pack_part *out_part, stru
     return true;
 }
 
-/* Reads and decodes the block at salvage->at. False with err unset: there is no whole one. */
-static bool block_read(struct salvage *salvage, struct err *err)
+/* Reads the frame of the block at salvage->at and what it says of itself. False with err unset: it is no whole one. */
+static bool frame_read(struct salvage *salvage, struct frame_range *out, struct err *err)
 {
     uint64_t rest = salvage->end - salvage->at;
     size_t room = rest < FRAME_BLOCK_MAX_BYTES ? (size_t)rest : FRAME_BLOCK_MAX_BYTES, size_bytes;
     unsigned long long content_bytes;
-    struct err damage;
 
     if (room == 0 || file_pread_all(salvage->fd, salvage->frame, room, salvage->at, err) < 0)
         return false;
     size_bytes = ZSTD_findFrameCompressedSize(salvage->frame, room);
     content_bytes = ZSTD_getFrameContentSize(salvage->frame, room);
-    if (ZSTD_isError(size_bytes) || content_bytes < 1 || content_bytes > LIMIT_BLOCK_BYTES ||
-        frame_decode(salvage->decoder, salvage->frame, (struct frame_range){salvage->at, size_bytes}, salvage->content,
-                     (uint32_t)content_bytes, &damage) < 0)
+    if (ZSTD_isError(size_bytes) || content_bytes < 1 || content_bytes > LIMIT_BLOCK_BYTES)
         return false;
     salvage->content_bytes = (uint32_t)content_bytes;
+    *out = (struct frame_range){salvage->at, size_bytes};
     salvage->at += size_bytes;
     return true;
+}
+
+/* Reads and decodes the block at salvage->at. False with err unset: there is no whole one. */
+static bool block_read(struct salvage *salvage, struct err *err)
+{
+    struct frame_range frame;
+    struct err damage;
+
+    return frame_read(salvage, &frame, err) && frame_decode(salvage->decoder, salvage->frame, frame, salvage->content,
+                                                            salvage->content_bytes, &damage) == 0;
 }
 
 /* Moves the object, which grows too large for memory, to a file without a name. */
@@ -153,6 +162,29 @@ static int group_take(struct salvage *salvage, enum pack_part part, bool *out_wh
     return object_add(salvage, object, salvage->content + from, salvage->content_bytes - from, err);
 }
 
+/*
+ * Refuses more content than a file of this size may have, by what the groups say of themselves, before any of it is
+ * decoded: what no journal lists would be spooled, too (FORMAT 1.9).
+ */
+static int content_check(struct salvage *salvage, struct err *err)
+{
+    uint64_t content_bytes = 0;
+    struct frame_range frame;
+    enum pack_part part;
+
+    err->code = 0;
+    while (journal_read(salvage, &part, err) && frame_read(salvage, &frame, err))
+        content_bytes += salvage->content_bytes;
+    if (err->code < 0)
+        return err->code;
+    salvage->at = PACK_HEADER_BYTES;
+    if (layout_content_fits(content_bytes, salvage->end))
+        return 0;
+    return err_set(err, ERR_LIMIT,
+                   "FORMAT 1.9: %" PRIu64 " bytes of content are more than a file of %" PRIu64 " may have",
+                   content_bytes, salvage->end);
+}
+
 /* Takes group after group until one is not whole. */
 static int groups_take(struct salvage *salvage, uint64_t *out_whole_bytes, struct err *err)
 {
@@ -207,6 +239,8 @@ int pack_salvage(int fd, int spool_fd, int (*take)(void *context, const struct p
     for (size_t i = 0; i < PACK_PART_COUNT; i++)
         salvage.open[i].fd = -1;
     code = salvage_open(&salvage, err);
+    if (code == 0)
+        code = content_check(&salvage, err);
     if (code == 0)
         code = groups_take(&salvage, out_whole_bytes, err);
     for (size_t i = 0; i < PACK_PART_COUNT; i++) {

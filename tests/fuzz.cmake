@@ -1,6 +1,6 @@
 # Fuzz targets. Each one's corpus is replayed with the ordinary compiler; with EXHIBIT_FUZZ (script/fuzz sets it, and
 # clang as the compiler) the same targets are built for libFuzzer instead.
-set(fuzz_targets container receipt claim freeze events stream plan oracle archive)
+set(fuzz_targets container salvage receipt claim freeze events stream plan oracle archive)
 set(fuzz_wraps_receipt pack_read pack_receipt pack_claim)
 set(fuzz_wraps_claim ${fuzz_wraps_receipt})
 set(fuzz_wraps_stream ${fuzz_wraps_receipt})

@@ -74,7 +74,7 @@ int gather_number(struct gather *gather, uint32_t number, struct err *err)
     int code;
 
     if (store_pack_open(gather->store, number, true, &from, &fault) < 0) {
-        store_note(gather->store, "%s is passed over", fault.text);
+        store_note(gather->store, "a pack is passed over: %s", fault.text);
         if (gather->fault.code == ERR_OK)
             gather->fault = fault;
         return 0;

@@ -10,6 +10,7 @@ becomes an INCOMPLETE bundle. The same with contents that stay in the store, bes
 """
 import concurrent.futures
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import unittest
 import hostile
 from crash import ERRORS, HARMLESS, KILLS, whole_groups
 from hostile import BUILD, run
+from records import Bundle
 from stores import INPUTS, Content, Store, judged, wanted
 
 ALL = sys.argv[3:] == ["all"]
@@ -29,12 +31,18 @@ THIRD = {"two": b"two\n", "one": b"one\n", "third": b"the third alone\n"}
 WORKERS = 3
 
 
+def plain(name):
+    """The name of a file without what is another one each time."""
+    return re.sub(r"[0-9a-f]{16,}", "HEX", name)
+
+
 class Worker:
     """Tries faults in copies of one store, one after the other; keeps what went otherwise."""
 
     def __init__(self, name, store, receipts):
         self.name, self.source, self.receipts = name, store, receipts
         self.wrong, self.at = [], ""
+        self.expected = {}  # by what is counted: call and file of each step, as they were without a fault
         self.count = {"faults": 0, "kills": 0, "exported": 0, "salvaged": 0, "local": 0, "apart": 0, "finished": 0,
                       "forgotten": 0}
 
@@ -57,6 +65,7 @@ class Worker:
     def env(self, store, step, kind, of):
         log = store.folder / "steps"
         log.unlink(missing_ok=True)
+        self.of = of
         return {"PATH": os.environ["PATH"], "LD_PRELOAD": FAULT, "FAULT": f"{step}:{kind}", "FAULT_OF": of,
                 "FAULT_LOG": str(log), "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
@@ -67,6 +76,9 @@ class Worker:
         hit = [line for line in lines if line.split()[3:] == [kind]]
         self.want(len(hit) == 1 and hit[0].startswith(f"{step} "), f"the fault did not land: {lines[-2:]}")
         self.steps = [line.split()[1:] for line in lines]
+        for _, call, name, _ in map(str.split, hit):
+            meant = self.expected[self.of][step - 1]
+            self.want((call, plain(name)) == meant, f"it landed in {call} of {name}, not in {meant}")
         self.want(kind not in KILLS or lines[-1:] == hit, "it went on after the kill")
         self.count["faults"] += 1
         self.count["kills"] += kind in KILLS
@@ -126,7 +138,7 @@ class Worker:
             return
         if made.returncode == 2:
             self.want("before the recording had begun" in made.stderr or "not a pack" in made.stderr, made.stderr)
-            self.want(whole_groups(content)[0] < 4000, "something could have been salvaged")
+            self.want(whole_groups(content)[0] <= 24, "something could have been salvaged")
             return
         self.want(made.returncode == 3, f"salvage exits {made.returncode}: {made.stderr}")
         self.want("; 0 that it names are nowhere" in made.stdout, made.stdout)
@@ -134,9 +146,12 @@ class Worker:
             judged(out)
         except AssertionError as error:
             self.want(False, f"the salvaged bundle: {error}")
-        have = set(Content(out).objects[INPUTS])
-        self.want(have in (wanted(SECOND), set()), "the salvaged bundle has other inputs")
-        self.count["salvaged"] += have != set()
+        bundle = Bundle(out)
+        have, frozen = set(Content(out).objects[INPUTS]), any(True for _ in bundle.of("freeze"))
+        bundle.pack.close()
+        # Before that they are what was in the file by then.
+        self.want(have == wanted(SECOND) if frozen else have < wanted(SECOND), "the salvaged bundle has other inputs")
+        self.count["salvaged"] += have == wanted(SECOND)
 
     def record_fault(self, number, step, kind, of):
         self.at = f"record, {kind} at step {step} of {of}"
@@ -173,6 +188,53 @@ class Worker:
         if first in before:
             self.expect_exports(store, {first: FIRST})
         self.end(store)
+
+    # ---- export and salvage
+
+    def output_fault(self, number, step, kind, of, make, good):
+        """make(store, out, env): leaves `out` whole, or nothing, or after a kill what says partial; and the store alone."""
+        store = self.copy(number)
+        out, before = store.folder / "out" / "made.exhibit", store.names()
+        out.parent.mkdir()
+        done = make(store, out, self.env(store, step, kind, of))
+        call = self.landed(store, step, kind)
+        partials = list(out.parent.glob(".made.exhibit.partial-*"))
+        if kind in KILLS:
+            self.want(done.returncode == -9, f"exit {done.returncode}")
+            self.want(len(partials) + out.exists() <= 1, f"it left {partials} and {out.exists()}")
+        elif kind == "short" or (kind == "EINTR" and call == "write"):
+            self.want(done.returncode == good and not partials, f"exit {done.returncode}: {done.stderr}")
+        elif call == "open-kept" and good == 3:  # salvage takes what it can have
+            self.want(done.returncode == 3 and "a pack is passed over: " in done.stderr and not partials,
+                      f"exit {done.returncode}: {done.stderr}")
+        else:
+            self.want(done.returncode == 5 and done.stderr.count("\n") == 1, f"exit {done.returncode}: {done.stderr}")
+            self.want(not out.exists() and not partials, "it left a file")
+        self.want(store.names() == before, f"in the store are {store.names()}")
+        if not out.exists():
+            again = make(store, out, None)
+            self.want(again.returncode == good, f"again it exits {again.returncode}: {again.stderr}")
+            for partial in partials:
+                self.want(partial.name in again.stdout + again.stderr, f"{partial.name} is not named: {again}")
+        code, verdict = hostile.verified(out)
+        self.want(code == 3, f"verify exits {code}: {verdict}")
+        self.count["exported"] += 1
+        self.end(store)
+
+    def export(self, store, out, env):
+        return run("exhibit-record", "export", self.receipts[0], "--store", store.path, "-o", out, env=env)
+
+    def export_fault(self, number, step, kind, of):
+        self.at = f"export, {kind} at step {step} of {of}"
+        self.output_fault(number, step, kind, of, self.export, 0)
+
+    def salvage(self, store, out, env):
+        (partial,) = store.path.glob(".recording.partial-*")
+        return run("exhibit-record", "salvage", partial, "--store", store.path, "-o", out, env=env)
+
+    def salvage_fault(self, number, step, kind, of):
+        self.at = f"salvage, {kind} at step {step} of {of}"
+        self.output_fault(number, step, kind, of, self.salvage, 3)
 
     # ---- local contents
 
@@ -283,6 +345,9 @@ class StoreCrash(unittest.TestCase):
         cls.ones = [cls.one.record(FIRST)]
         cls.none = Store("none")
 
+    def setUp(self):
+        self.expected = {}
+
     def steps(self, of, calls, act):
         """How many steps there are without a fault; `act` makes them in a store with an environment."""
         return len(self.calls(of, calls, act))
@@ -299,6 +364,7 @@ class StoreCrash(unittest.TestCase):
         log = [tuple(line.split()[1:3]) for line in (store.folder / "steps").read_text().splitlines()]
         shutil.rmtree(store.folder)
         self.assertEqual({call for call, _ in log}, calls)
+        self.expected[of] = [(call, plain(name)) for call, name in log]
         return log
 
     def openings(self, calls):
@@ -311,6 +377,7 @@ class StoreCrash(unittest.TestCase):
 
         def some(number):
             worker = Worker(f"{self.id().rpartition('_')[2]}-{chosen[0][2]}-{number}", source, receipts)
+            worker.expected = self.expected
             for i, fault in enumerate(chosen[number::WORKERS]):
                 work(worker, i, *fault)
             return worker
@@ -343,10 +410,42 @@ class StoreCrash(unittest.TestCase):
             self.assertEqual(place.record(store.words(place), env=env).code, 3, place.done.err)
         count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder"}, act)
         faults = [(step, kind, "pack") for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
-        told = self.tried(faults, 29, Worker.record_fault, self.one, self.ones)
+        told = self.tried(faults, 17, Worker.record_fault, self.one, self.ones)
         self.assertGreaterEqual(told["salvaged"], 20 if ALL else 1)
         calls = self.calls("descriptor", {"open-store", "open-kept", "open-pack", "pipe", "pidfd"}, act)
         self.tried(self.openings(calls), 1, Worker.record_fault, self.one, self.ones)
+
+    def outputs(self, source, work, name, opened):
+        """Faults in what is made of a store, and the store is the same afterwards."""
+        def act(worker, store, env):
+            worker.receipts = self.ones
+            (store.folder / "out").mkdir()
+            shutil.copytree(source.path, store.path)
+            done = getattr(worker, name)(store, store.folder / "out" / "made.exhibit", env)
+            self.assertIn(done.returncode, (0, 3), done.stderr)
+        count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder"}, act)
+        faults = [(step, kind, "pack") for step in range(1, count + 1) for kind in KILLS + ERRORS + HARMLESS]
+        told = self.tried(faults, 11, work, source, self.ones)
+        self.assertGreater(told["kills"], 2)
+        count = self.steps("descriptor", opened, act)
+        self.tried([(step, "EMFILE", "descriptor") for step in range(1, count + 1)], 1, work, source, self.ones)
+
+    def test_a_fault_in_an_export_leaves_no_bundle_or_a_whole_one(self):
+        self.outputs(self.one, Worker.export_fault, "export", {"open-store", "open-kept", "open-pack"})
+
+    def test_a_fault_in_a_salvage_leaves_no_bundle_or_a_whole_one(self):
+        def act(worker, store, env):
+            shutil.copytree(self.one.path, store.path)
+            place = store.place(SECOND)
+            return place, place.record(store.words(place), env=env)
+        count = self.steps("pack", {"write", "fsync", "rename", "fsync-folder"}, act)
+        store, worker = Store("killed"), Worker("killed", self.one, self.ones)
+        place, done = act(worker, store, worker.env(store, count - 6, "kill-before", "pack"))  # within its indexes
+        self.assertEqual(done.code, -9, done.err)
+        other = Store("after-killed")
+        again = other.place(SECOND)
+        again.record([*other.words(again)[:-1], place.folder / "work"])  # which is cleaned
+        self.outputs(store, Worker.salvage_fault, "salvage", {"open-store", "open-kept", "open-pack"})
 
     def test_a_fault_while_a_store_is_made_leaves_one_or_none(self):
         def act(worker, store, env):
@@ -400,7 +499,9 @@ class StoreCrash(unittest.TestCase):
         worker = Worker("between", base, [first, second])
         store = worker.copy("count")
         self.assertEqual(store.prune(first, env=worker.env(store, 0, "none", "pack")).returncode, 0)
-        calls = [line.split()[1] for line in (store.folder / "steps").read_text().splitlines()]
+        log = [line.split()[1:3] for line in (store.folder / "steps").read_text().splitlines()]
+        worker.expected["pack"] = [(call, plain(name)) for call, name in log]
+        calls = [call for call, _ in log]
         removed = [step for step, call in enumerate(calls, 1) if call == "unlink"]
         self.assertEqual(len(removed), 2)
         for step, kind in ((removed[0], "kill-after"), (removed[1], "kill-before")):

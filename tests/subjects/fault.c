@@ -3,11 +3,12 @@
  * says which steps are counted (default: pack); FAULT_LOG names a file that gets a line for each step, so that a test
  * can see where the fault landed: number, call, name of the file without its folder (or -), kind of the fault if any.
  * Steps of
- *   pack: the writing, syncing, cutting and naming of files whose name has ".partial" in it, the syncing of folders,
+ *   pack: the writing, syncing and naming of files whose name has ".partial" in it, the syncing of folders,
  *         the removing of a store's packs;
  *   spool: what goes into the nameless file in the work folder;
  *   tools: the making of the tools in the work folder, which are the first files of a recording in it;
- *   descriptor: the making of these files, of pipes and of descriptors of processes, the opening of a store's files.
+ *   descriptor: the making of these files, of pipes, sockets and descriptors of processes, signals and watches, the
+ *         opening of a store's files and of what is frozen.
  * A fault of the kind "pause" is none: the process waits for a second before the step.
  */
 #include <dlfcn.h>
@@ -21,6 +22,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -291,6 +296,32 @@ int pipe2(int pipes[2], int flags)
     return refused(fault("descriptor", "pipe", "-")) < 0 ? -1 : (int)raw(SYS_pipe2, pipes, (long)flags);
 }
 
+int socket(int family, int type, int protocol)
+{
+    return refused(fault("descriptor", "socket", "-")) < 0
+               ? -1
+               : (int)raw(SYS_socket, (long)family, (long)type, (long)protocol);
+}
+
+int epoll_create1(int flags)
+{
+    return refused(fault("descriptor", "epoll", "-")) < 0 ? -1 : (int)raw(SYS_epoll_create1, (long)flags);
+}
+
+int inotify_init1(int flags)
+{
+    return refused(fault("descriptor", "inotify", "-")) < 0 ? -1 : (int)raw(SYS_inotify_init1, (long)flags);
+}
+
+int signalfd(int fd, const sigset_t *signals, int flags)
+{
+    enum { KERNEL_SET_BYTES = 8 };
+
+    return refused(fault("descriptor", "signalfd", "-")) < 0
+               ? -1
+               : (int)raw(SYS_signalfd4, (long)fd, signals, (long)KERNEL_SET_BYTES, (long)flags);
+}
+
 long syscall(long number, ...)
 {
     long words[6];
@@ -301,6 +332,8 @@ long syscall(long number, ...)
         words[i] = va_arg(list, long);
     va_end(list);
     if (number == SYS_pidfd_open && refused(fault("descriptor", "pidfd", "-")) < 0)
+        return -1;
+    if (number == SYS_openat2 && refused(fault("descriptor", "openat2", (const char *)words[1])) < 0)
         return -1;
     return raw(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

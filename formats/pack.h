@@ -77,8 +77,8 @@ int pack_put_fd_after(struct pack_writer *writer, enum pack_part part, const voi
 bool pack_put_has(const struct pack_writer *writer, enum pack_part part, const struct digest *digest);
 
 /*
- * Writes the open blocks to the file, so that a crash of this process loses nothing of what was put so far (a crash of
- * the machine may). Costs a little size each time. Terms as pack_put.
+ * Writes the open blocks to the file, inputs first, so that a crash of this process loses nothing of what was put so
+ * far (a crash of the machine may). Costs a little size each time. Terms as pack_put.
  */
 int pack_writer_flush(struct pack_writer *writer, struct err *err);
 

@@ -18,8 +18,8 @@ struct pack_found {
  * Hands on each object in the order of the file, until the first group that is not whole; an object whose last byte is
  * missing is left out. `take` returns 0 or a negative err_code with err filled, which ends the reading. Large objects
  * are spooled in the folder spool_fd. *out_whole_bytes: how far the whole groups go. ERR_FORMAT: it does not begin as a
- * pack. ERR_LIMIT: its groups hold more than a pack of its size may, and nothing was handed on. ERR_USAGE: not a regular
- * file. ERR_SYSTEM.
+ * pack. ERR_LIMIT: its groups hold more than a pack of its size may, and nothing was handed on. ERR_USAGE: not a
+ * regular file. ERR_SYSTEM.
  */
 int pack_salvage(int fd, int spool_fd, int (*take)(void *context, const struct pack_found *found, struct err *err),
                  void *context, uint64_t *out_whole_bytes, struct err *err);

@@ -142,7 +142,9 @@ int pack_writer_flush(struct pack_writer *writer, struct err *err)
     int code;
 
     assert(!writer->spent);
-    code = close_blocks(writer, err);
+    code = pack_grow_close(&writer->grow, PACK_INPUT, err); /* what observations name comes before them */
+    if (code == 0)
+        code = close_blocks(writer, err);
     writer->spent = code < 0;
     return code;
 }

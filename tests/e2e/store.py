@@ -6,6 +6,7 @@ content is kept anew, several at once leave a whole store; list and check tell w
 its place; whatever lies in the folder, and whatever it is called, nothing is led astray.
 """
 import collections
+import hashlib
 import json
 import os
 import random
@@ -92,6 +93,12 @@ def flip(path, at):
     path.write_bytes(content)
 
 
+def state(path):
+    """The bytes of a file, which file it is, and when it was written to last."""
+    stat = path.stat()
+    return hashlib.sha256(path.read_bytes()).digest(), stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
+
+
 class Growing(unittest.TestCase):
     """A store as it grows: each test rests on the packs that were made before."""
 
@@ -99,7 +106,9 @@ class Growing(unittest.TestCase):
     def setUpClass(cls):
         cls.it = it = Recorder("growing")
         cls.first, cls.first_done = it.record()
+        cls.packs = {cls.first: state(cls.first)}
         cls.second, cls.second_done = it.record()
+        cls.packs[cls.second] = state(cls.second)
         (it.tree / "file-5").write_bytes(b"changed" * 500)
         cls.third, _ = it.record()
 
@@ -108,6 +117,9 @@ class Growing(unittest.TestCase):
         self.assertEqual({path.name for path in self.it.store.iterdir()},
                          {"exhibit-store", "lock", self.first.name, self.second.name, self.third.name})
         self.assertEqual(self.first_done.err, "")
+
+    def test_no_pack_is_touched_by_what_comes_later(self):
+        self.assertEqual({path: state(path) for path in self.packs}, self.packs)
 
     def test_a_pack_is_named_by_its_receipt_which_is_told(self):
         receipt = self.first.name.removesuffix(".pack")

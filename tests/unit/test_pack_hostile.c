@@ -47,6 +47,7 @@ static int set_up(void **state)
     receipt = put(writer, PACK_OBSERVATION, "the receipt, the receipt, the receipt, the receipt");
     claim = put(writer, PACK_OBSERVATION, "the claim");
     put(writer, PACK_OBSERVATION, "");
+    assert_int_equal(pack_writer_flush(writer, &err), 0);
     put(writer, PACK_INPUT, "first");
     assert_int_equal(pack_writer_flush(writer, &err), 0);
     put(writer, PACK_OBSERVATION, "more");

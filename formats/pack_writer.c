@@ -210,8 +210,13 @@ static int name_file(struct pack_writer *writer, struct err *err)
         if (done == 0 && unlinkat(writer->dir_fd, writer->temp_name, 0) < 0)
             return err_set_errno(err, "remove %s", writer->temp_name);
     }
-    if (done < 0 && errno == EEXIST)
-        return err_set(err, ERR_USAGE, "%s exists by now", writer->name);
+    if (done < 0 && errno == EEXIST) {
+        err_set(err, ERR_SYSTEM, "%s exists by now; what was made is whole beside it: rename %s", writer->name,
+                writer->temp_name);
+        free(writer->temp_name);
+        writer->temp_name = NULL; /* it is not removed */
+        return err->code;
+    }
     if (done < 0)
         return err_set_errno(err, "rename %s to %s", writer->temp_name, writer->name);
     free(writer->temp_name);

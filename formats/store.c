@@ -283,6 +283,15 @@ static bool is_partial_local(const char *name)
     return strncmp(name, start, sizeof start - 1) == 0;
 }
 
+/* Whether it is that of a pack that is being written under its name already, as prune does. */
+static bool is_partial_copy(const char *name)
+{
+    static const char rest[] = STORE_PACK_SUFFIX ".partial-";
+
+    return name[0] == '.' && strspn(name + 1, "0123456789abcdef") == 2 * DIGEST_BYTES &&
+           strncmp(name + 1 + 2 * DIGEST_BYTES, rest, sizeof rest - 1) == 0;
+}
+
 /* Whether the store has the pack of a receipt. */
 static bool has_pack(const struct store *store, const struct digest *receipt)
 {
@@ -308,8 +317,10 @@ int store_strays(const struct store *store,
     if (dir == NULL)
         return err_set_errno(err, "list %s", store->request.path);
     while ((name = store_list_next(dir)) != NULL) {
-        struct store_stray stray = {
-            .name = name, .is_partial = is_partial_name(name), .is_local = is_partial_local(name)};
+        struct store_stray stray = {.name = name,
+                                    .is_partial = is_partial_name(name),
+                                    .is_copy = is_partial_copy(name),
+                                    .is_local = is_partial_local(name)};
         struct digest receipt;
         int code;
 

@@ -116,6 +116,7 @@ struct store_stray {
     const char *name; /* any bytes */
     bool is_partial;
     bool is_left;
+    bool is_copy;  /* a partial one by its name that prune makes of a pack: a recording's has not its name yet */
     bool is_local; /* local contents by its name, whole or partial: no bundle can be made of it alone */
 };
 int store_strays(const struct store *store,

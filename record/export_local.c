@@ -48,7 +48,6 @@ int export_local_open(const struct store *store, uint32_t number, struct pack *o
                       struct err *err)
 {
     struct digest receipt = store_receipt(store, number);
-    char name[STORE_NAME_BYTES];
     bool wanted = false;
 
     *out = (struct export_local){.open.fd = -1};
@@ -56,14 +55,13 @@ int export_local_open(const struct store *store, uint32_t number, struct pack *o
         return err->code;
     if (!wanted)
         return 0;
-    if (!store_has_local(store, number)) {
-        store_local_name(&receipt, name);
+    store_local_name(&receipt, out->name);
+    if (!store_has_local(store, number))
         return err_set(
             err, ERR_MISMATCH,
             "%s/%s: the local contents of this receipt are gone, so that they can neither be taken along nor "
             "be looked for in what leaves",
-            store_path(store), name);
-    }
+            store_path(store), out->name);
     return store_local_open(store, number, &out->open, err);
 }
 
@@ -71,7 +69,7 @@ int export_local_look(const struct export_local *local, struct pack *own, struct
 {
     int code = local->open.pack == NULL ? 0 : leak_check(own, local->open.pack, LEAK_CHECK_BLOCKS, err);
 
-    return code < 0 && code != ERR_USAGE ? err_wrap(err, "looking for local contents") : code;
+    return code < 0 && code != ERR_USAGE ? err_wrap(err, "looking for the contents of %s", local->name) : code;
 }
 
 int export_local_take(const struct export_local *local, struct pack_writer *to, struct pack_copied *counts,
@@ -81,7 +79,7 @@ int export_local_take(const struct export_local *local, struct pack_writer *to, 
 
     if (local->open.pack == NULL)
         return 0;
-    return pack_copy(local->open.pack, PACK_INPUT, &all, to, counts, err) < 0 ? err_wrap(err, "local contents") : 0;
+    return pack_copy(local->open.pack, PACK_INPUT, &all, to, counts, err) < 0 ? err_wrap(err, "%s", local->name) : 0;
 }
 
 void export_local_close(struct export_local *local)

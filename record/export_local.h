@@ -9,6 +9,7 @@
 /* A receipt's container of local contents. All zero but open.fd -1 is none; release with export_local_close. */
 struct export_local {
     struct store_pack open; /* without a pack: the receipt has no local inputs */
+    char name[STORE_NAME_BYTES];
 };
 
 /*

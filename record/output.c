@@ -55,11 +55,14 @@ static int stray_tell(void *context, const struct store_stray *stray, struct err
     (void)err;
     if (stray->is_left && stray->is_local)
         store_note(output->store, "%s/%s: local contents of a recording that was killed; remove it", path, stray->name);
+    else if (stray->is_left && stray->is_copy)
+        store_note(output->store, "%s/%s: left by a prune that was killed; the next prune removes it", path,
+                   stray->name);
     else if (stray->is_left)
         store_note(output->store,
-                   "%s/%s: left by a recording that was killed; exhibit-record salvage makes a bundle of it, or remove "
-                   "it",
-                   path, stray->name);
+                   "%s/%s: left by a recording that was killed; exhibit-record salvage %s/%s --store %s -o BUNDLE "
+                   "makes a bundle of it, or remove it",
+                   path, stray->name, path, stray->name, path);
     return 0;
 }
 

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -352,12 +353,13 @@ static int pack_make(struct salvaging *salvaging, struct salvage_report *out, st
     int code =
         pack_salvage(salvaging->from_fd, salvaging->output.dir_fd, object_take, salvaging, &out->whole_bytes, err);
 
-    if (code == ERR_FORMAT)
-        err->code = ERR_USAGE;
     if (code < 0)
         return err_wrap(err, "%s", from);
     if (salvaging->event_count == 0)
-        return err_set(err, ERR_USAGE, "%s: it ended before the recording had begun: there is no event in it", from);
+        return err_set(err, ERR_FORMAT,
+                       "%s: there is no event in what is whole of it, its first %" PRIu64
+                       " bytes: it ended before the recording had begun, or is damaged behind them",
+                       from, out->whole_bytes);
     if (loose_find(salvaging, &loose, err) < 0 || empty_put(salvaging, err) < 0 ||
         (salvaging->store != NULL && store_take(salvaging, out, err) < 0) ||
         receipt_put(salvaging, &loose, &receipt, err) < 0)

@@ -21,6 +21,7 @@
 
 #define FOLDER_PREFIX "exhibit-"
 #define FRESH_NAME "owner.new"
+#define HALF_MADE_SECONDS 60 /* a recorder takes less than a millisecond from making the folder to its mark */
 
 int stale_mark(const char *work, char out_prefix[STALE_PREFIX_BYTES], int *out_fd, struct err *err)
 {
@@ -126,6 +127,31 @@ static void processes_tell(const char *path, void (*tell)(const char *text))
         (void)closedir(dir);
 }
 
+/*
+ * Removes a folder whose recorder was killed before it had marked it: of that name and mode, for a while, with nothing
+ * but the beginning of the mark in it.
+ */
+static bool half_made_remove(int parent_fd, const char *name, const struct stat *stat)
+{
+    AUTO_FD int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    bool bare = dir != NULL && strlen(name) == strlen(FOLDER_PREFIX) + 6 && (stat->st_mode & 07777) == 0700 &&
+                time(NULL) - stat->st_mtime > HALF_MADE_SECONDS;
+
+    if (dir == NULL)
+        return false;
+    while (bare && (entry = readdir(dir)) != NULL)
+        bare = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+               strcmp(entry->d_name, FRESH_NAME) == 0;
+    if (bare)
+        (void)unlinkat(fd, FRESH_NAME, 0);
+    bare = bare && unlinkat(parent_fd, name, AT_REMOVEDIR) == 0;
+    fd = -1; /* closedir closes it */
+    (void)closedir(dir);
+    return bare;
+}
+
 static void folder_clean(int parent_fd, const char *parent, const char *name, void (*tell)(const char *text))
 {
     AUTO_FD int dir = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -134,9 +160,16 @@ static void folder_clean(int parent_fd, const char *parent, const char *name, vo
     struct stat stat;
     struct err err;
 
-    if (dir < 0 || fstat(dir, &stat) < 0 || stat.st_uid != geteuid() || !owner_read(dir, prefix, &lock) ||
+    if (dir < 0 || fstat(dir, &stat) < 0 || stat.st_uid != geteuid() ||
         snprintf(path, sizeof path, "%s/%s", parent, name) >= (int)sizeof path)
         return;
+    if (!owner_read(dir, prefix, &lock)) {
+        if (half_made_remove(parent_fd, name, &stat)) {
+            (void)snprintf(text, sizeof text, "removed %s, which a recording or check that was killed had left", path);
+            tell(text);
+        }
+        return;
+    }
     groups_end(prefix);
     processes_tell(path, tell);
     if (tree_remove(path, &err) == 0)

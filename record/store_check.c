@@ -327,9 +327,13 @@ static int stray_tell(void *context, const struct store_stray *stray, struct err
                                    : "not the store's; it is passed over");
     else if (stray->is_left && stray->is_local)
         line_print(checking, "left", stray->name, "local contents of a recording that was killed; remove it");
+    else if (stray->is_left && stray->is_copy)
+        line_print(checking, "left", stray->name, "left by a prune that was killed; the next prune removes it");
     else if (stray->is_left)
-        line_print(checking, "left", stray->name,
-                   "left by a recording that was killed; exhibit-record salvage makes a bundle of it, or remove it");
+        line_print(
+            checking, "left", stray->name,
+            "left by a recording that was killed; exhibit-record salvage, with this store, makes a bundle of it, "
+            "or remove it");
     return 0;
 }
 

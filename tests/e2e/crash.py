@@ -15,6 +15,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -125,7 +126,7 @@ class Worker:
         self.want(told.returncode == 1 and ("salvage" in told.stdout + told.stderr or len(content) < 24),
                   f"verify of the partial file exits {told.returncode}: {told.stdout}{told.stderr}")
         made = self.tell("record", "salvage", partial, "-o", out)
-        if made.returncode == 2:
+        if made.returncode == 1:
             self.want("before the recording had begun" in made.stderr or "not a pack" in made.stderr, made.stderr)
             self.want(end <= 24, "something could have been salvaged")
             return
@@ -278,6 +279,27 @@ class Crash(unittest.TestCase):
                                                         "that was killed had left\n"))
             self.assertEqual(list(work.parent.iterdir()), [])
 
+    def test_the_next_recording_removes_a_folder_that_was_not_marked_yet_once_it_is_old(self):
+        place = Place("unmarked", {"quick": (shell("true"), {"exit": 0})})
+        work, gone, kept = place.folder / "work", [], []
+        for name, files, seconds, mode in (("exhibit-aaaaaa", ["owner.new"], 200, 0o700), ("exhibit-bbbbbb", [], 200, 0o700),
+                                           ("exhibit-cccccc", ["owner.new"], 0, 0o700),
+                                           ("exhibit-dddddd", ["owner.new", "mine"], 200, 0o700),
+                                           ("exhibit-eeeeee", [], 200, 0o755), ("exhibit-of-mine", [], 200, 0o700)):
+            (work / name).mkdir(mode=mode)
+            for file in files:
+                (work / name / file).write_text("exhibit-")
+            os.utime(work / name, (time.time() - seconds,) * 2)
+            (gone if name[-1] in "ab" else kept).append(name)
+        done = place.record()
+        self.assertEqual(done.code, 3, done.err)
+        self.assertEqual(sorted(path.name for path in work.iterdir()), kept)
+        self.assertEqual(sorted(done.err.splitlines()), [f"exhibit-record: removed {work / name}, which a recording or check "
+                                                         "that was killed had left" for name in gone])
+        self.assertEqual({path.name for path in (work / "exhibit-dddddd").iterdir()}, {"owner.new", "mine"})
+        shutil.rmtree(work)
+        work.mkdir()
+
     def test_the_next_recording_names_the_processes_that_no_control_group_had_and_leaves_them_alone(self):
         lines = [line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()]
         points = [words[4] for words in lines if words[words.index("-") + 1] == "cgroup2"]
@@ -384,14 +406,19 @@ class Crash(unittest.TestCase):
         place.record()
         (place.folder / "text").write_text("no pack at all, but long enough to have a header\n")
         out = place.folder / "out.exhibit"
-        for words, text in (([place.bundle, "-o", out], "a finished bundle: there is nothing to salvage"),
-                            ([place.folder / "text", "-o", out], "no header of a pack"),
-                            ([place.folder / "missing", "-o", out], "No such file"),
-                            ([place.folder / "text", "-o", place.bundle], "exists"),
-                            ([place.folder / "text"], "where should the evidence go?"),
-                            ([place.folder / "text", "-o", out, "--work", "/tmp"], "takes no option but -o")):
+        cut = bytearray(place.bundle.read_bytes()[:-1])
+        cut[30] ^= 1
+        (place.folder / "cut").write_bytes(cut)
+        for words, code, text in (([place.bundle, "-o", out], 2, "a finished bundle: there is nothing to salvage"),
+                                  ([place.folder / "text", "-o", out], 1, "no header of a pack"),
+                                  ([place.folder / "cut", "-o", out], 1, "its first 24 bytes: it ended before the recording "
+                                                                         "had begun, or is damaged behind them"),
+                                  ([place.folder / "missing", "-o", out], 2, "No such file"),
+                                  ([place.folder / "text", "-o", place.bundle], 2, "exists"),
+                                  ([place.folder / "text"], 2, "where should the evidence go?"),
+                                  ([place.folder / "text", "-o", out, "--work", "/tmp"], 2, "takes no option but -o")):
             done = subprocess.run([PROGRAM["record"], "salvage", *words], capture_output=True, text=True)
-            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.returncode, code, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
             self.assertIn(text, done.stderr)
             self.assertFalse(out.exists())

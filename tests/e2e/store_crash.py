@@ -138,7 +138,7 @@ class Worker:
             self.expect_exports(store, {os.path.basename(name)[:-5]: SECOND})
             os.unlink(name)
             return
-        if made.returncode == 2:
+        if made.returncode == 1:
             self.want("before the recording had begun" in made.stderr or "not a pack" in made.stderr, made.stderr)
             self.want(whole_groups(content)[0] <= 24, "something could have been salvaged")
             return
@@ -292,9 +292,11 @@ class Worker:
         done = again.record([*store.words(again)[:-1], place.folder / "work"])
         self.want((told.returncode, done.code) == (0, 3), f"check and another recording: {told} {done}")
         for path in partials:
-            text = "left by a recording that was killed; exhibit-record salvage makes a bundle of it, or remove it\n"
-            self.want(f"left      {path.name}: {text}" in told.stdout, f"check says {told.stdout}")
-            self.want(f"{path.name}: {text}" in done.err, f"the next recording says {done.err}")
+            text = "left by a recording that was killed; exhibit-record salvage"
+            self.want(f"left      {path.name}: {text}, with this store, makes a bundle of it, or remove it\n" in told.stdout,
+                      f"check says {told.stdout}")
+            self.want(f"{path.name}: {text} {path} --store {store.path} -o BUNDLE makes a bundle of it, or remove it\n"
+                      in done.err, f"the next recording says {done.err}")
         for path in local:
             text = f"{path.name}: local contents of a recording that was killed; remove it\n"
             self.want(f"left      {text}" in told.stdout, f"check says {told.stdout}")

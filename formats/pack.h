@@ -85,7 +85,7 @@ int pack_writer_flush(struct pack_writer *writer, struct err *err);
 /*
  * Writes what is left, indexes and footer, then fsync, rename to the name, fsync of the folder. `receipt` must have
  * been put as an observation; so must `claim`, NULL for a pack without one. Frees the writer, also on failure; then
- * no file is left. ERR_USAGE: the name exists by now.
+ * no file is left, but where the name exists by now: the message says what the whole file is called.
  */
 int pack_writer_finish(struct pack_writer *writer, const struct digest *receipt, const struct digest *claim,
                        struct err *err);

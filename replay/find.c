@@ -109,7 +109,11 @@ int find_bundles(char *const *paths, size_t path_count, struct found *out, struc
     *out = (struct found){0};
     if (roots == NULL)
         return err_set_errno(err, "memory for paths");
-    memcpy(roots, paths, path_count * sizeof *roots);
+    for (size_t i = 0; i < path_count; i++) {
+        if (*paths[i] == 0) /* fts would refuse all of them, and not say which */
+            return err_set(err, ERR_USAGE, "a bundle's name is empty: name a bundle, a folder or a store");
+        roots[i] = paths[i];
+    }
     tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
     if (tree == NULL)
         return err_set_errno(err, "the folders cannot be walked");

@@ -68,8 +68,10 @@ static int verify_args_take(int option, const char *word, struct verify_args *ou
     case ':':
         return err_set(err, ERR_USAGE, "%s lacks its value; see --help", word);
     default:
-        if (strchr(word, '=') != NULL && optopt != 0)
+        if (strchr("jhv", optopt) != NULL && optopt != 0)
             return err_set(err, ERR_USAGE, "%s: this option takes no value; see --help", word);
+        if (optopt != 0) /* there are none of one letter; getopt may not have come to the end of the word */
+            return err_set(err, ERR_USAGE, "unknown option -%c; see --help", optopt);
         return err_set(err, ERR_USAGE, "unknown option %s; see --help", word);
     }
 }

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/heap.h"
+#include "formats/claim.h"
 #include "formats/oracle.h"
 #include "verify/args.h"
 #include "verify/confine_self.h"
@@ -27,9 +28,23 @@ enum {
 
 #define LARGE_BYTES (256ll << 20) /* a bundle that takes long enough for a word meanwhile */
 
+/* One line on stderr, whatever a file is called (NULL: none) and the text quotes. */
+static void verify_say(const char *file, const char *before, const char *text)
+{
+    (void)fputs("exhibit-verify: ", stderr);
+    if (file != NULL) {
+        text_print_escaped(stderr, file, strlen(file));
+        (void)fputs(": ", stderr);
+    }
+    (void)fputs(before, stderr);
+    for (const char *at = text; *at != '\0'; at++)
+        (void)fputc((unsigned char)*at < ' ' || *at == 127 ? '?' : *at, stderr);
+    (void)fputc('\n', stderr);
+}
+
 static int verify_complain(const char *file, const struct err *err, int status)
 {
-    (void)fprintf(stderr, "exhibit-verify: %s%s%s\n", file == NULL ? "" : file, file == NULL ? "" : ": ", err->text);
+    verify_say(file, "", err->text);
     return status;
 }
 
@@ -94,7 +109,7 @@ static int verify_open_confined(const struct verify_args *args, int *out_bundle_
         }
     }
     if (warning[0] != '\0')
-        (void)fprintf(stderr, "exhibit-verify: warning: %s\n", warning);
+        verify_say(NULL, "warning: ", warning);
     return EXIT_VERIFIED;
 }
 
@@ -124,14 +139,12 @@ static int verify_bundle(const struct verify_args *args, const struct oracle *or
         report_print(&verdict, oracle, stdout);
     (void)fflush(stdout); /* in this order, also where both go to one place; main looks for a failure */
     if (status == EXIT_REFUTED)
-        (void)fprintf(stderr, "exhibit-verify: %s: refuted: %s\n", args->bundle,
-                      verdict.findings.kept > 0 ? verdict.findings.texts[0] : "no claim can be made");
+        verify_say(args->bundle,
+                   "refuted: ", verdict.findings.kept > 0 ? verdict.findings.texts[0] : "no claim can be made");
     if (status == EXIT_COULD_NOT && verdict.source == VERDICT_SOURCE_IN_PART)
-        (void)fprintf(
-            stderr,
-            "exhibit-verify: %s: --source was not compared by content: the workspace is local and this bundle "
-            "has not its salt; ask for a bundle that was exported --with-local\n",
-            args->bundle);
+        verify_say(args->bundle, "",
+                   "--source was not compared by content: the workspace is local and this bundle has not its salt; ask "
+                   "for a bundle that was exported --with-local");
     verdict_done(&verdict);
     return status;
 }

@@ -228,9 +228,17 @@ class Usage(unittest.TestCase):
             self.refused(judge)
             self.refused(judge, GOOD, "--colour", says="unknown option --colour; see --help")
             self.refused(judge, GOOD, "--require", "maybe", says="go")
+            self.refused(judge, "-xyz", GOOD, says="unknown option -x")
             self.refused(judge, GOOD, "--oracle", says="value")
             self.refused(judge, GOOD, "--oracle", PLACE / "bad.yaml",
                          says=f"{judge}: {PLACE / 'bad.yaml'}:2: an oracle has no key `colour`")
+
+    def test_a_name_of_any_bytes_is_told_in_one_line(self):
+        for judge in JUDGES:
+            done = ask(judge, PLACE / "a\nb\x1b[31m")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (5, 1), done)
+            self.assertIn(r"/a\x0ab\x1b[31m: ", done.stderr)
+        self.refused("exhibit-replay", GOOD, "", says="a bundle's name is empty")
 
     def test_an_oracle_that_is_not_there_is_wrong_usage_for_each_program(self):
         for judge in JUDGES:

@@ -6,14 +6,16 @@ import os
 import pathlib
 import platform
 import shutil
+import subprocess
 import sys
+import time
 
 import measure
 import peers
 import recording
 import tree
 
-REPLAYED = 200  # bundles in one call
+REPLAYED, MANY = 200, 10000  # bundles in one call
 DEFAULT_ORACLE = pathlib.Path(__file__).resolve().parents[2] / "experiments" / "oracle-default.yaml"
 SECTIONS = ("ingest", "store", "verify", "replay", "record", "growth", "memory")
 
@@ -164,9 +166,22 @@ class Bench:
         for folder in folders.values():
             shutil.rmtree(folder)
 
+    def replay_many(self, bundle):
+        """So many receipts in one call."""
+        folder = self.work / "many"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for i in range(MANY):
+            os.link(bundle, folder / f"{i:05}.exhibit")
+        took = self.replayed(folder, watch=True)
+        self.table.row(f"replay of {MANY}, each: the default experiment", f"{1000 * took.seconds / MANY:.2f} ms", "", "5 ms")
+        self.table.memory(f"replay of {MANY}", took)
+        shutil.rmtree(folder)
+
     def run_replay(self):
         """The default experiment, recorded once for each size of inputs."""
         self.compare_replays("large", recording.record_default(self, "large", self.tree), "the tree")
+        self.replay_many(self.work / "default-small.exhibit")
 
     def run_record(self):
         recording.measure_recording(self.args.build, self.work, self.args.rounds, self.table)
@@ -200,21 +215,43 @@ class Bench:
         bundle = recording.record_default(self, "huge", huge, self.table)
         self.table.memory("verify of 10 GB", self.verify(bundle, watch=True))
         self.compare_replays("huge", bundle, "10 GB")
+        self.salvage_of(huge, bundle.stat().st_size // 2)
         bundle.unlink()
         self.store_of(huge)
         shutil.rmtree(huge)
         recording.measure_events(self, self.table)
 
+    def salvage_of(self, huge, size_bytes):
+        """A recording of it is killed when so many bytes are written, and salvaged."""
+        out, work = self.work / "salvaged.exhibit", self.work / "killed-work"
+        work.mkdir(exist_ok=True)
+        words = [self.args.build / "bin" / "exhibit-record", "run", self.plan_of(huge), "-o", self.work / "killed.exhibit",
+                 "--work", work]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not any(path.stat().st_size > size_bytes for path in self.work.glob(".killed.exhibit.partial-*")):
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        (partial,) = self.work.glob(".killed.exhibit.partial-*")
+        out.unlink(missing_ok=True)
+        self.table.memory("salvage of 5 GB", self.record_program("salvage", partial, "-o", out, ok=(3,)))
+        for path in (out, partial):
+            path.unlink()
+        shutil.rmtree(work)
+
     def store_of(self, huge):
-        """A store with one recording of it: checked, and exported."""
+        """A store with a recording of it: checked, listed, exported, and pruned of what a second one needs."""
         store, bundle = self.work / "huge-store", self.work / "exported.exhibit"
         shutil.rmtree(store, ignore_errors=True)
         bundle.unlink(missing_ok=True)
         self.table.memory("record 10 GB into a store",
                           self.record_program("run", self.plan_of(huge), "--store", store, ok=(3,)))
         (pack,) = store.glob("*.pack")
+        self.record_program("run", self.plan_of(huge), "--store", store, ok=(3,))
         for what, words in (("check --store of 10 GB", ["check", "--store", store]),
-                            ("export of 10 GB", ["export", pack.stem, "--store", store, "-o", bundle])):
+                            ("list of 10 GB, twice", ["list", "--store", store]),
+                            ("export of 10 GB", ["export", pack.stem, "--store", store, "-o", bundle]),
+                            ("prune of 10 GB that another needs", ["prune", "--store", store, pack.stem])):
             took = self.record_program(*words)
             self.table.row(what, f"{took.seconds:.1f} s")
             self.table.memory(what, took)

@@ -19,9 +19,10 @@ int pack_grow_write(struct pack_grow *grow, const void *from, size_t size_bytes,
 {
     int code = file_write_all(grow->fd, from, size_bytes, err);
 
-    if (code == 0)
-        grow->at += size_bytes;
-    return code;
+    if (code < 0) /* not of a file that is read for it, whose name may come before this */
+        return err_wrap(err, "what is being made");
+    grow->at += size_bytes;
+    return 0;
 }
 
 int pack_grow_init(struct pack_grow *grow, int fd, struct err *err)

@@ -168,20 +168,6 @@ static int packs_drop(struct pruning *pruning, struct err *err)
     return 0;
 }
 
-/* Whether a partial file is of a prune that was killed: the pack that it was to replace is there. */
-static bool is_replacement(const struct store *store, const char *name)
-{
-    for (uint32_t i = 0; i < store_pack_count(store); i++) {
-        const struct digest receipt = store_receipt(store, i);
-        char pack[STORE_NAME_BYTES];
-
-        store_pack_name(&receipt, pack);
-        if (strncmp(name + 1, pack, strlen(pack)) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Nobody writes while we have the lock: what says partial was left. */
 static int stray_take(void *context, const struct store_stray *stray, struct err *err)
 {
@@ -191,7 +177,7 @@ static int stray_take(void *context, const struct store_stray *stray, struct err
     (void)err;
     if (!stray->is_partial || !stray->is_left)
         return 0;
-    if (is_replacement(pruning->store, stray->name)) {
+    if (stray->is_copy) {
         if (unlinkat(store_folder(pruning->store), stray->name, 0) == 0)
             store_note(pruning->store, "removed %s/%s, which a prune that was killed had left", path, stray->name);
     } else if (stray->is_local) {

@@ -67,7 +67,7 @@ static bool owner_read(int dir, char out[64], int *out_fd)
 }
 
 /* Ends the members of every control group whose name begins with the prefix, and removes it. */
-static void groups_end(const char *prefix)
+static void groups_end(const char *prefix, void (*tell)(const char *text))
 {
     static const struct timespec pause = {.tv_nsec = 20000000};
     char parent[PATH_MAX];
@@ -79,6 +79,14 @@ static void groups_end(const char *prefix)
 
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || !cgroup_adopt(entry->d_name, &cgroup))
             continue;
+        if (cgroup_is_populated(&cgroup)) {
+            char text[NAME_MAX + 128];
+
+            (void)snprintf(text, sizeof text,
+                           "ended the processes that a recording that was killed had left in the control group %s",
+                           entry->d_name);
+            tell(text);
+        }
         (void)cgroup_kill(&cgroup);
         for (int i = 0; i < 100 && cgroup_is_populated(&cgroup); i++)
             (void)nanosleep(&pause, NULL);
@@ -170,7 +178,7 @@ static void folder_clean(int parent_fd, const char *parent, const char *name, vo
         }
         return;
     }
-    groups_end(prefix);
+    groups_end(prefix, tell);
     processes_tell(path, tell);
     if (tree_remove(path, &err) == 0)
         (void)snprintf(text, sizeof text, "removed %s, which a recording or check that was killed had left", path);

@@ -258,6 +258,9 @@ class Crash(unittest.TestCase):
         done = other.record([*other.words()[:5], "--work", place.folder / "work"])
         self.assertEqual(done.code, 3, done.err)
         self.assertRegex(done.err, r"removed .*/exhibit-\w+, which a recording or check that was killed had left")
+        if hostile.GROUP:
+            self.assertRegex(done.err, r"ended the processes that a recording that was killed had left in the control group "
+                                       r"exhibit-[0-9a-f]{16}-\d+\n")
         self.assertFalse(any("sleep 300" in argv for argv in hostile.processes().values()))
         self.assertNotIn("still runs", done.err)
         if hostile.GROUP:

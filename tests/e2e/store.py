@@ -304,17 +304,21 @@ class Damage(unittest.TestCase):
         (self.it.store / "\x1b[2Jwipe\n.pack").write_text("")
         (self.it.store / "notes.txt").write_text("")
         (self.it.store / ".recording.partial-00").write_text("")
+        copy = f".{'4' * 64}.pack.partial-00"
+        (self.it.store / copy).write_text("")
         done, out, err = check(self.it.store)
         self.assertEqual(done, 1)
         self.assertTrue((out + err).replace("\n", "").isprintable())
         for text in (f"damaged   {'1' * 64}.pack: not a regular file", f"damaged   {'2' * 64}.pack: not a regular file",
-                     "stray     \\x1b[2Jwipe\\x0a.pack: ", "stray     notes.txt: ", "left      .recording.partial-00: "):
+                     "stray     \\x1b[2Jwipe\\x0a.pack: ", "stray     notes.txt: ", "left      .recording.partial-00: left by a recording that was killed",
+                     f"left      {copy}: left by a prune that was killed; the next prune removes it"):
             self.assertIn(text, out)
         third, done = self.it.record()
         self.assertEqual(inputs(third), {})
         self.assertTrue(done.err.replace("\n", "").isprintable())
         for text in ("its name is not that of a receipt", f"{'1' * 64}.pack is passed over: ",
-                     ".recording.partial-00: left by a recording that was killed; exhibit-record salvage"):
+                     ".recording.partial-00: left by a recording that was killed; exhibit-record salvage",
+                     f"{copy}: left by a prune that was killed; the next prune removes it"):
             self.assertIn(text, done.err)
         self.assertEqual(run("exhibit-replay", self.it.store).returncode, 1)  # the wiper is no bundle, and is named
 

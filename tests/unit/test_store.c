@@ -290,7 +290,7 @@ static void a_pack_is_replaced_in_one_step_or_refused(void **state)
         must(pack_put(writer, PACK_OBSERVATION, &zero, sizeof zero, &same, &err), &err);
         assert_true(digest_equal(&same, &receipt));
         must(pack_writer_name(writer, name, (enum pack_naming)naming, &err), &err);
-        assert_int_equal(pack_writer_finish(writer, &same, NULL, &err), naming == PACK_NAME_FRESH ? ERR_USAGE : 0);
+        assert_int_equal(pack_writer_finish(writer, &same, NULL, &err), naming == PACK_NAME_FRESH ? ERR_SYSTEM : 0);
         must(store_pack_open(store, 0, true, &pack, &err), &err);
         assert_int_equal(pack_object_count(pack.pack, PACK_INPUT), naming == PACK_NAME_FRESH ? 2 : 7);
         store_pack_close(&pack);

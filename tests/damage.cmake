@@ -1,6 +1,6 @@
 # Every bit counts: damaged bundles, in one process.
 exhibit_unit_test(damage exhibit_verify pack_fixture PkgConfig::ZSTD)
-exhibit_unit_test(damage_large pack_fixture)
+exhibit_unit_test(damage_large exhibit_verify pack_fixture)
 set_tests_properties(unit.damage unit.damage_large PROPERTIES TIMEOUT 600)
 # Some 80,000 verdicts in one process: to give memory back after each and ask for it again took five sixths of the time.
 set(kept_memory arena_max=1 mmap_threshold=268435456 trim_threshold=1073741824)

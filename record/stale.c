@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "record/cgroup.h"
 #include "record/layout.h"
+#include "record/loop.h"
 #include "record/tree.h"
 
 #include <dirent.h>
@@ -145,7 +146,7 @@ static bool half_made_remove(int parent_fd, const char *name, const struct stat 
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
     bool bare = dir != NULL && strlen(name) == strlen(FOLDER_PREFIX) + 6 && (stat->st_mode & 07777) == 0700 &&
-                time(NULL) - stat->st_mtime > HALF_MADE_SECONDS;
+                clock_wall_ns() / 1000000000 - stat->st_mtime > HALF_MADE_SECONDS; /* the clock of file times */
 
     if (dir == NULL)
         return false;

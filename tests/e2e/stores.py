@@ -70,7 +70,7 @@ class Store:
         return run("exhibit-record", "prune", "--store", self.path, *receipts, **more)
 
     def names(self):
-        return sorted(path.name for path in self.path.iterdir())
+        return sorted(path.name for path in self.path.iterdir()) if self.path.exists() else []
 
     def copy(self, name):
         """The same store in another folder."""

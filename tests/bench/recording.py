@@ -111,7 +111,8 @@ def recording_rounds(build, folder, name, words, cases, rounds):
             times[what].append(statistics.median(values))
 
     seconds, order = sum(bare(build, words, environment, sink, cases)) / 1000, random.Random(1)
-    for number in range(max(rounds, 2, min(ROUNDS_MOST, int(ROUNDS_SECONDS / seconds)))):
+    most = rounds if sink else ROUNDS_MOST  # of a gigabyte nobody looks for 2 %
+    for number in range(max(rounds, 2, min(most, int(ROUNDS_SECONDS / seconds)))):
         things = [lambda: timed("bare", words), record]
         if number < TRACED_ROUNDS and shutil.which("strace"):
             things.append(lambda: timed("traced", ["/usr/bin/strace", "-f", "-o", "/dev/null", *words]))

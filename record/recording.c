@@ -191,7 +191,8 @@ static int steps_make(struct recording *recording, struct err *err)
     if (bindings_put(session, &recording->bindings, err) < 0 ||
         journal_flush(session->journal, err) < 0 || /* with that, salvage makes a receipt of whatever comes next */
         steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE, true, err) < 0 ||
-        journal_flush(session->journal, err) < 0 || /* inputs and log's beginning, before any subject could write one */
+        pack_writer_flush(recording->pack, err) < 0 || /* lists in a block of their own, which replay need not decode */
+        journal_flush(session->journal, err) < 0 ||    /* the log's beginning, before any subject could write one */
         targets_reset(session->targets, err) < 0 || steps_cases(session, EXHIBIT__MODE__MODE_BASELINE, err) < 0 ||
         steps_trials_baseline(session, err) < 0 ||
         steps_freeze(session, EXHIBIT__FREEZE_MOMENT__FREEZE_AFTER_BASELINE, false, err) < 0)

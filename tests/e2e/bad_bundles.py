@@ -16,6 +16,7 @@ import tempfile
 import unittest
 
 import fourth
+from records import Bundle
 from container import FOOTER, HEADER, INDEX_HEAD, RECORD, blocks_of, indexes, parts, put, reseal, u32, u64
 
 BUILD, SOURCE = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
@@ -67,6 +68,20 @@ def ask(judge, *words, before=(), **more):
 def ask_of(judge, content, *words, **more):
     BAD.write_bytes(content)
     return ask(judge, BAD, *words, **more)
+
+
+def lists_of(content):
+    """The positions of the blocks in which nothing begins but lists of freezes, which replay does not read."""
+    bundle = Bundle(GOOD)
+    lists = {event.freeze.list_sha256 for event in bundle.of("freeze")}
+    bundle.pack.close()
+    found = set()
+    for name, at, size in parts(content):
+        if name == "journal":
+            listed = {content[at + 16 + 40 * i:][:32] for i in range(u32(content, at + 12))}
+            if listed and listed <= lists:
+                found.add(at + size)
+    return found
 
 
 def range_in(text):
@@ -174,6 +189,8 @@ class Damaged(unittest.TestCase):
         edges = [start for name, start, _ in parts(content) if name in ("journal", "observations index")]
         groups = [content[start:end] for start, end in zip(edges, edges[1:])]
         self.assertGreater(len(groups), 2)
+        unread = {journal for (_, journal, _), (name, at, _) in zip(parts(content), parts(content)[1:])
+                  if name == "block of part 2" or at in lists_of(content)}  # by replay
         for i, group in enumerate(groups):
             damaged = {"dropped": groups[:i] + groups[i + 1:], "doubled": groups[:i] + [group] + groups[i:]}
             if i + 1 < len(groups):
@@ -182,6 +199,9 @@ class Damaged(unittest.TestCase):
                 for judge in JUDGES:
                     with self.subTest(f"{judge} group {i} {how}"):
                         done = ask_of(judge, content[:HEADER] + b"".join(those) + content[edges[-1]:])
+                        if judge == "exhibit-replay" and how == "swapped" and {edges[i], edges[i + 1]} <= unread:
+                            self.assertEqual(done.returncode, 0, done.stderr)
+                            continue
                         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                         first, last = range_in(done.stderr)
                         self.assertLessEqual(last - first + 1, max(size for _, _, size in parts(content)))
@@ -190,7 +210,7 @@ class Damaged(unittest.TestCase):
     def test_replay_refuses_a_flip_in_all_that_it_reads_and_is_not_misled_by_one_elsewhere(self):
         content, claim = GOOD.read_bytes(), ask("exhibit-replay", GOOD, "--json").stdout
         for name, start, size in parts(content):
-            read = name not in ("journal", "block of part 2", "inputs index")
+            read = name not in ("journal", "block of part 2", "inputs index") and start not in lists_of(content)
             for at in (start, start + size // 2, start + size - 1):
                 with self.subTest(f"{name} {at - start}"):
                     done = ask_of("exhibit-replay", put(content, at, "B", content[at] ^ 0x80), "--json")

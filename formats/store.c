@@ -340,6 +340,21 @@ int store_strays(const struct store *store,
     return errno == 0 ? 0 : err_set_errno(err, "list %s", store->request.path);
 }
 
+void store_stray_note(const struct store *store, const struct store_stray *stray)
+{
+    const char *path = store->request.path;
+
+    if (stray->is_local)
+        store_note(store, "%s/%s: local contents of a recording that was killed; remove it", path, stray->name);
+    else if (stray->is_copy)
+        store_note(store, "%s/%s: left by a prune that was killed; the next prune removes it", path, stray->name);
+    else
+        store_note(store,
+                   "%s/%s: left by a recording that was killed; exhibit-record salvage %s/%s --store %s -o BUNDLE "
+                   "makes a bundle of it, or remove it",
+                   path, stray->name, path, stray->name, path);
+}
+
 /* Takes the lock. Where another holds it, says so and waits. */
 static int lock_take(struct store *store, struct err *err)
 {

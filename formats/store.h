@@ -122,3 +122,6 @@ struct store_stray {
 int store_strays(const struct store *store,
                  int (*tell)(void *context, const struct store_stray *stray, struct err *err), void *context,
                  struct err *err);
+
+/* Notes what a killed call has left (is_left), and what can be done with it. */
+void store_stray_note(const struct store *store, const struct store_stray *stray);

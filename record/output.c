@@ -50,19 +50,10 @@ static void store_noted(void *context, const char *text)
 static int stray_tell(void *context, const struct store_stray *stray, struct err *err)
 {
     const struct output *output = context;
-    const char *path = output->request.store;
 
     (void)err;
-    if (stray->is_left && stray->is_local)
-        store_note(output->store, "%s/%s: local contents of a recording that was killed; remove it", path, stray->name);
-    else if (stray->is_left && stray->is_copy)
-        store_note(output->store, "%s/%s: left by a prune that was killed; the next prune removes it", path,
-                   stray->name);
-    else if (stray->is_left)
-        store_note(output->store,
-                   "%s/%s: left by a recording that was killed; exhibit-record salvage %s/%s --store %s -o BUNDLE "
-                   "makes a bundle of it, or remove it",
-                   path, stray->name, path, stray->name, path);
+    if (stray->is_left)
+        store_stray_note(output->store, stray);
     return 0;
 }
 

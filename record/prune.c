@@ -171,25 +171,16 @@ static int packs_drop(struct pruning *pruning, struct err *err)
 /* Nobody writes while we have the lock: what says partial was left. */
 static int stray_take(void *context, const struct store_stray *stray, struct err *err)
 {
-    struct pruning *pruning = context;
-    const char *path = store_path(pruning->store);
+    const struct pruning *pruning = context;
+    const struct store *store = pruning->store;
 
     (void)err;
-    if (!stray->is_partial || !stray->is_left)
+    if (!stray->is_left)
         return 0;
-    if (stray->is_copy) {
-        if (unlinkat(store_folder(pruning->store), stray->name, 0) == 0)
-            store_note(pruning->store, "removed %s/%s, which a prune that was killed had left", path, stray->name);
-    } else if (stray->is_local) {
-        store_note(pruning->store, "%s/%s: local contents of a recording that was killed; remove it", path,
-                   stray->name);
-    } else {
-        store_note(
-            pruning->store,
-            "%s/%s: left by a recording that was killed; exhibit-record salvage %s/%s --store %s -o BUNDLE makes "
-            "a bundle of it, or remove it",
-            path, stray->name, path, stray->name, path);
-    }
+    if (!stray->is_copy)
+        store_stray_note(store, stray);
+    else if (unlinkat(store_folder(store), stray->name, 0) == 0)
+        store_note(store, "removed %s/%s, which a prune that was killed had left", store_path(store), stray->name);
     return 0;
 }
 

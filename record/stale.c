@@ -172,18 +172,15 @@ static void folder_clean(int parent_fd, const char *parent, const char *name, vo
     if (dir < 0 || fstat(dir, &stat) < 0 || stat.st_uid != geteuid() ||
         snprintf(path, sizeof path, "%s/%s", parent, name) >= (int)sizeof path)
         return;
+    (void)snprintf(text, sizeof text, "removed %s, which a recording or check that was killed had left", path);
     if (!owner_read(dir, prefix, &lock)) {
-        if (half_made_remove(parent_fd, name, &stat)) {
-            (void)snprintf(text, sizeof text, "removed %s, which a recording or check that was killed had left", path);
+        if (half_made_remove(parent_fd, name, &stat))
             tell(text);
-        }
         return;
     }
     groups_end(prefix, tell);
     processes_tell(path, tell);
-    if (tree_remove(path, &err) == 0)
-        (void)snprintf(text, sizeof text, "removed %s, which a recording or check that was killed had left", path);
-    else
+    if (tree_remove(path, &err) < 0)
         (void)snprintf(text, sizeof text,
                        "%s, which a recording or check that was killed had left, could not be removed: %s", path,
                        err.text);

@@ -21,6 +21,16 @@
 
 #include "test_pack_fixture.h"
 
+/* The header that a pack begins with. */
+static void header_add(struct bytes *file)
+{
+    uint8_t header[PACK_HEADER_BYTES];
+    struct err err;
+
+    layout_header_put(header);
+    must(bytes_add(file, header, sizeof header, SIZE_MAX, &err), &err);
+}
+
 /* A group whose block holds LIMIT_BLOCK_BYTES of zeros, and whose journal lists nothing. Appended `count` times. */
 static void zeros_add(struct bytes *file, unsigned count)
 {
@@ -63,14 +73,12 @@ static void more_content_than_a_file_may_have_is_refused_before_it_is_decoded(vo
 {
     enum { ALLOWED_BLOCKS = LIMIT_CONTENT_BYTES / LIMIT_BLOCK_BYTES };
     AUTO_BYTES struct bytes file = {0};
-    uint8_t header[PACK_HEADER_BYTES];
     uint64_t whole_bytes;
     unsigned count;
     struct err err;
 
     (void)state;
-    layout_header_put(header);
-    must(bytes_add(&file, header, sizeof header, SIZE_MAX, &err), &err);
+    header_add(&file);
     zeros_add(&file, ALLOWED_BLOCKS + ALLOWED_BLOCKS / 8);
     assert_int_equal(salvage(&file, &count, &whole_bytes, &err), ERR_LIMIT);
     assert_non_null(strstr(err.text, "FORMAT 1.9: "));
@@ -82,14 +90,12 @@ static void more_content_than_a_file_may_have_is_refused_before_it_is_decoded(vo
 static void blocks_that_no_journal_lists_are_whole_and_hold_nothing(void **state)
 {
     AUTO_BYTES struct bytes file = {0};
-    uint8_t header[PACK_HEADER_BYTES];
     uint64_t whole_bytes;
     unsigned count;
     struct err err;
 
     (void)state;
-    layout_header_put(header);
-    must(bytes_add(&file, header, sizeof header, SIZE_MAX, &err), &err);
+    header_add(&file);
     zeros_add(&file, 3);
     must(salvage(&file, &count, &whole_bytes, &err), &err);
     assert_int_equal(count, 0);
@@ -97,7 +103,7 @@ static void blocks_that_no_journal_lists_are_whole_and_hold_nothing(void **state
     assert_int_equal(folder_count(test_folder_fd), 0);
     file.size_bytes--; /* the last group is not whole any more */
     must(salvage(&file, &count, &whole_bytes, &err), &err);
-    assert_int_equal(whole_bytes, sizeof header + (file.size_bytes + 1 - sizeof header) / 3 * 2);
+    assert_int_equal(whole_bytes, PACK_HEADER_BYTES + (file.size_bytes + 1 - PACK_HEADER_BYTES) / 3 * 2);
 }
 
 int main(void)

@@ -56,24 +56,31 @@ static int routes_listen(struct observer *observer, const struct member *member,
     return observer_identity_look(observer, pid, EXHIBIT__SOURCE__SOURCE_SNAPSHOT, true, err);
 }
 
+/* When the process of an identity began, if his line of parents is ours; 0: it is not, or not any more. */
+static uint64_t line_start_time(const struct observer *observer, const Exhibit__ProcessIdentity *identity)
+{
+    const struct proc_stat seen = {.parent_pid = identity->parent_pid, .start_time = identity->start_time};
+
+    return lineage_start_time_of(&observer->members, (pid_t)identity->pid, &seen);
+}
+
 int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source source, bool always, struct err *err)
 {
     struct member *member = members_find(&observer->members, pid);
     Exhibit__ProcessIdentity *identity = proc_identity_read(pid);
     Exhibit__Event event = journal_event(source, EXHIBIT__VANTAGE__VANTAGE_HOST, observer->log.run);
-    uint64_t traced = 0; /* when the process began, as its line showed after its identity was read; 0: not yet looked */
+    uint64_t start_time; /* 0: his line is not ours, the number came round */
     int code = 0;
 
     assert(member != NULL);
     if (identity == NULL)
         return 0;
     networks_raise(&observer->networks, identity);
+    start_time = line_start_time(observer, identity);
     if (member->start_time == 0)
-        member->start_time = traced = lineage_start_time(&observer->members, pid);
-    if (member->start_time == identity->start_time &&
-        (always || member->identity_hash != proc_identity_hash(identity)) &&
-        (traced != 0 || lineage_start_time(&observer->members, pid) == identity->start_time)) {
-        /* else the number came round */
+        member->start_time = start_time;
+    if (start_time == identity->start_time && member->start_time == start_time &&
+        (always || member->identity_hash != proc_identity_hash(identity))) {
         member->identity_hash = proc_identity_hash(identity);
         networks_keep(member, identity);
         JOURNAL_WHAT(event, process_identity, PROCESS_IDENTITY, identity);

@@ -22,41 +22,61 @@
 #define EXECUTABLE_MAX_BYTES (512u << 20) /* a larger one is not hashed: its digest stays empty */
 #define HASHED_AT_ONCE 64
 #define OWN_ROUTES_NS 50000000ull
+#define NAMESPACES_MOST 33 /* the kernel nests at most 32 */
 
 bool proc_stat_parse(const char *text, size_t size_bytes, struct proc_stat *out)
 {
-    struct proc_stat stat;
+    enum { STATE = 3, PARENT, GROUP, SESSION, THREAD_COUNT = 20, START_TIME = 22 }; /* as proc(5) counts them */
+    unsigned long long values[START_TIME + 1] = {0};
     char fields[1024];
-    const char *end = memrchr(text, ')', size_bytes); /* the name may hold anything, also ')' */
+    const char *at = memrchr(text, ')', size_bytes); /* the name may hold anything, also ')' */
     size_t left;
-    int parsed;
+    char state;
 
-    if (end == NULL)
+    if (at == NULL)
         return false;
-    left = size_bytes - (size_t)(end + 1 - text);
+    left = size_bytes - (size_t)(at + 1 - text);
     if (left >= sizeof fields)
         left = sizeof fields - 1;
-    memcpy(fields, end + 1, left);
+    memcpy(fields, at + 1, left);
     fields[left] = 0;
-    parsed = sscanf(fields,
-                    " %c %" SCNu32 " %" SCNu32 " %" SCNu32 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-                    " %" SCNu32 " %*s %" SCNu64,
-                    &stat.state, &stat.parent_pid, &stat.group, &stat.session, &stat.thread_count, &stat.start_time);
-    if (parsed != 6)
+    at = fields + strspn(fields, " ");
+    state = *at;
+    if (state == 0)
         return false;
-    *out = stat;
+    at++;
+    for (unsigned field = STATE + 1; field <= START_TIME; field++) {
+        char *end;
+
+        values[field] = strtoull(at, &end, 10);
+        if (end == at)
+            return false;
+        at = end;
+    }
+    *out = (struct proc_stat){.state = state,
+                              .parent_pid = (uint32_t)values[PARENT],
+                              .group = (uint32_t)values[GROUP],
+                              .session = (uint32_t)values[SESSION],
+                              .thread_count = (uint32_t)values[THREAD_COUNT],
+                              .start_time = values[START_TIME]};
     return true;
 }
 
-/* Reads a small file of a process into a buffer. Returns its length, or -1. */
-static ssize_t small_read(pid_t pid, const char *name, char *to, size_t room_bytes)
+/* Opens the folder of a process: what is read by way of it is that process's, whoever has the number by then. */
+static int folder_open(pid_t pid)
 {
-    char path[64];
-    AUTO_FD int fd = -1;
+    char path[32];
+
+    (void)snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Reads a small file into a buffer. Returns its length, or -1. */
+static ssize_t small_read(int folder, const char *name, char *to, size_t room_bytes)
+{
+    AUTO_FD int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
     size_t used = 0;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
     while (used < room_bytes) {
@@ -73,12 +93,20 @@ static ssize_t small_read(pid_t pid, const char *name, char *to, size_t room_byt
     return (ssize_t)used;
 }
 
-bool proc_stat_read(pid_t pid, struct proc_stat *out)
+static bool stat_read(int folder, const char *name, struct proc_stat *out)
 {
     char text[1024];
-    ssize_t size_bytes = small_read(pid, "stat", text, sizeof text);
+    ssize_t size_bytes = small_read(folder, name, text, sizeof text);
 
     return size_bytes > 0 && proc_stat_parse(text, (size_t)size_bytes, out);
+}
+
+bool proc_stat_read(pid_t pid, struct proc_stat *out)
+{
+    char path[32];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    return stat_read(AT_FDCWD, path, out);
 }
 
 uint64_t proc_age_ns(uint64_t start_time)
@@ -116,8 +144,11 @@ static bool bytes_field_set(ProtobufCBinaryData *field, const void *from, size_t
     return true;
 }
 
-/* The digest of an executable, remembered by what names its content, so that a storm of one program hashes it once. */
-static bool executable_digest(int fd, const struct stat *stat, struct digest *out)
+/*
+ * The digest of an executable, remembered by what names its content, so that a storm of one program hashes it once.
+ * Where another one is executed by now, `stat` becomes that one's.
+ */
+static bool executable_digest(int folder, struct stat *stat, struct digest *out)
 {
     static struct {
         dev_t device;
@@ -136,8 +167,10 @@ static bool executable_digest(int fd, const struct stat *stat, struct digest *ou
             *out = known[i].digest;
             return true;
         }
-    if (!S_ISREG(stat->st_mode) || stat->st_size > (off_t)EXECUTABLE_MAX_BYTES ||
-        digest_of_fd(fd, out, &size_bytes, &err) < 0)
+    if (!S_ISREG(stat->st_mode) || stat->st_size > (off_t)EXECUTABLE_MAX_BYTES)
+        return false;
+    AUTO_FD int fd = openat(folder, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, stat) < 0 || !S_ISREG(stat->st_mode) || digest_of_fd(fd, out, &size_bytes, &err) < 0)
         return false;
     known[next].device = stat->st_dev;
     known[next].inode = stat->st_ino;
@@ -149,41 +182,42 @@ static bool executable_digest(int fd, const struct stat *stat, struct digest *ou
 }
 
 /* Fills path, device, inode and digest of the executable, as far as they can be read. */
-static bool executable_read(pid_t pid, Exhibit__ProcessIdentity *identity)
+static bool executable_read(int folder, Exhibit__ProcessIdentity *identity)
 {
-    char path[64], target[PATH_MAX];
+    char target[PATH_MAX];
     struct stat stat;
     struct digest digest;
-    ssize_t size_bytes;
+    bool digested;
+    ssize_t size_bytes = readlinkat(folder, "exe", target, sizeof target);
 
-    (void)snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    size_bytes = readlink(path, target, sizeof target);
     if (size_bytes > 0 && !bytes_field_set(&identity->executable, target, (size_t)size_bytes))
         return false;
-    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || fstat(fd, &stat) < 0)
+    if (size_bytes <= 0 || fstatat(folder, "exe", &stat, 0) < 0)
         return true;
+    digested = executable_digest(folder, &stat, &digest);
     identity->executable_device = stat.st_dev;
     identity->executable_inode = stat.st_ino;
-    return !executable_digest(fd, &stat, &digest) ||
-           bytes_field_set(&identity->executable_sha256, digest.bytes, DIGEST_BYTES);
+    return !digested || bytes_field_set(&identity->executable_sha256, digest.bytes, DIGEST_BYTES);
 }
 
 /* Splits the command line at its NULs. */
-static bool argv_read(pid_t pid, Exhibit__ProcessIdentity *identity)
+static bool argv_read(int folder, Exhibit__ProcessIdentity *identity)
 {
     AUTO_FREE char *text = malloc(LIMIT_ARGV_BYTES);
     ssize_t size_bytes;
+    size_t count = 1;
 
     if (text == NULL)
         return false;
-    size_bytes = small_read(pid, "cmdline", text, LIMIT_ARGV_BYTES);
+    size_bytes = small_read(folder, "cmdline", text, LIMIT_ARGV_BYTES);
     if (size_bytes <= 0)
         return true;
-    identity->argv = calloc(LIMIT_ARGV_COUNT, sizeof *identity->argv);
+    for (ssize_t at = 0; at < size_bytes && count < LIMIT_ARGV_COUNT; at++)
+        count += text[at] == 0;
+    identity->argv = calloc(count, sizeof *identity->argv);
     if (identity->argv == NULL)
         return false;
-    for (ssize_t at = 0; at < size_bytes && identity->n_argv < LIMIT_ARGV_COUNT;) {
+    for (ssize_t at = 0; at < size_bytes && identity->n_argv < count;) {
         size_t item_bytes = strnlen(text + at, (size_t)(size_bytes - at));
 
         if (!bytes_field_set(&identity->argv[identity->n_argv], text + at, item_bytes))
@@ -194,40 +228,82 @@ static bool argv_read(pid_t pid, Exhibit__ProcessIdentity *identity)
     return true;
 }
 
-/* The pid in each namespace, outermost first, from the line NSpid. */
-static bool namespace_pids_read(pid_t pid, Exhibit__ProcessIdentity *identity)
+/* The pids from the line NSpid, outermost first. Returns how many, up to `room`; 0: unreadable. */
+static size_t namespace_pids_take(int folder, uint32_t *to, size_t room)
 {
     char text[8192];
-    ssize_t size_bytes = small_read(pid, "status", text, sizeof text - 1);
+    ssize_t size_bytes = small_read(folder, "status", text, sizeof text - 1);
+    size_t count = 0;
     char *at;
 
     if (size_bytes <= 0)
-        return true;
+        return 0;
     text[size_bytes] = 0;
     at = strstr(text, "\nNSpid:");
     if (at == NULL)
-        return true;
+        return 0;
     at += strlen("\nNSpid:");
-    identity->namespace_pids = calloc(33, sizeof *identity->namespace_pids); /* the kernel nests at most 32 */
-    if (identity->namespace_pids == NULL)
-        return false;
-    while (*at != '\n' && identity->n_namespace_pids < 33) {
+    while (*at != '\n' && count < room) {
         char *end;
         unsigned long value = strtoul(at, &end, 10);
 
         if (end == at)
             break;
-        identity->namespace_pids[identity->n_namespace_pids++] = (uint32_t)value;
+        to[count++] = (uint32_t)value;
         at = end;
     }
+    return count;
+}
+
+/* The inode of a namespace, or 0. */
+static ino_t namespace_read(int folder, const char *name)
+{
+    struct stat seen;
+
+    return fstatat(folder, name, &seen, 0) < 0 ? 0 : seen.st_ino;
+}
+
+/* The recorder's own pid namespace, if all who are in it have but the number that this /proc shows; else 0. */
+static ino_t own_pid_namespace(void)
+{
+    static bool looked;
+    static ino_t own;
+    uint32_t pids[2];
+
+    if (!looked) {
+        AUTO_FD int folder = folder_open(getpid());
+
+        looked = true;
+        if (namespace_pids_take(folder, pids, 2) == 1 && pids[0] == (uint32_t)getpid())
+            own = namespace_read(folder, "ns/pid");
+    }
+    return own;
+}
+
+/* The pid in each namespace, outermost first. */
+static bool namespace_pids_read(int folder, Exhibit__ProcessIdentity *identity)
+{
+    ino_t own = own_pid_namespace();
+    uint32_t pids[NAMESPACES_MOST] = {identity->pid};
+    size_t count = 1;
+
+    if (own == 0 || namespace_read(folder, "ns/pid") != own)
+        count = namespace_pids_take(folder, pids, NAMESPACES_MOST);
+    if (count == 0)
+        return true;
+    identity->namespace_pids = malloc(count * sizeof *pids);
+    if (identity->namespace_pids == NULL)
+        return false;
+    memcpy(identity->namespace_pids, pids, count * sizeof *pids);
+    identity->n_namespace_pids = count;
     return true;
 }
 
 /* Counts the lines of a routing table whose interface (first or last word) is not the loopback. -1: unreadable. */
-static int routes_count(pid_t pid, const char *table, bool interface_last)
+static int routes_count(int folder, const char *table, bool interface_last)
 {
     char text[65536];
-    ssize_t size_bytes = small_read(pid, table, text, sizeof text - 1);
+    ssize_t size_bytes = small_read(folder, table, text, sizeof text - 1);
     int count = 0, line_number = 0;
     char *line, *rest = text;
 
@@ -255,10 +331,10 @@ static int routes_count(pid_t pid, const char *table, bool interface_last)
 }
 
 /* The routing tables of IPv4 beside the usual two, which the list of routes does not show. -1: unreadable. */
-static int tables_count(pid_t pid)
+static int tables_count(int folder)
 {
     char text[65536];
-    ssize_t size_bytes = small_read(pid, "net/fib_trie", text, sizeof text - 1);
+    ssize_t size_bytes = small_read(folder, "net/fib_trie", text, sizeof text - 1);
     int count = 0;
 
     if (size_bytes < 0)
@@ -270,10 +346,10 @@ static int tables_count(pid_t pid)
 }
 
 /* How many routes and tables a process's network has beyond the loopback. -1: unreadable. */
-static int64_t beyond_loopback(pid_t pid)
+static int64_t beyond_loopback(int folder)
 {
-    int ipv4 = routes_count(pid, "net/route", false), ipv6 = routes_count(pid, "net/ipv6_route", true);
-    int tables = tables_count(pid);
+    int ipv4 = routes_count(folder, "net/route", false), ipv6 = routes_count(folder, "net/ipv6_route", true);
+    int tables = tables_count(folder);
 
     if (ipv6 < 0 && access("/proc/self/net/ipv6_route", F_OK) < 0)
         ipv6 = 0; /* a kernel without IPv6 has no such table */
@@ -290,35 +366,52 @@ static int64_t own_beyond_loopback(void)
     static int64_t count;
 
     if (read_at_ns == 0 || clock_now_ns() - read_at_ns > OWN_ROUTES_NS) {
-        count = beyond_loopback(getpid());
+        AUTO_FD int folder = folder_open(getpid());
+
+        count = beyond_loopback(folder);
         read_at_ns = clock_now_ns();
     }
     return count;
 }
 
-void proc_network_read(pid_t pid, Exhibit__ProcessIdentity *identity)
+static void network_read(int folder, Exhibit__ProcessIdentity *identity)
 {
-    char path[64];
-    struct stat stat_buffer;
+    static ino_t own;
+    ino_t network = namespace_read(folder, "ns/net");
     int64_t count;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
-    if (stat(path, &stat_buffer) < 0)
+    if (network == 0)
         return;
-    identity->network_namespace = stat_buffer.st_ino;
-    count = stat_buffer.st_ino == host_network_namespace() ? own_beyond_loopback() : beyond_loopback(pid);
+    if (own == 0)
+        own = host_network_namespace();
+    identity->network_namespace = network;
+    count = network == own ? own_beyond_loopback() : beyond_loopback(folder);
     if (count < 0)
         return;
     identity->routes_case = EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK;
     identity->routes_beyond_loopback = (uint32_t)count;
 }
 
+void proc_network_read(pid_t pid, Exhibit__ProcessIdentity *identity)
+{
+    AUTO_FD int folder = folder_open(pid);
+
+    if (folder >= 0)
+        network_read(folder, identity);
+}
+
+static bool is_alive(int folder, struct proc_stat *out)
+{
+    return stat_read(folder, "stat", out) && out->state != 'Z' && out->state != 'X';
+}
+
 Exhibit__ProcessIdentity *proc_identity_read(pid_t pid)
 {
+    AUTO_FD int folder = folder_open(pid);
     Exhibit__ProcessIdentity *identity;
     struct proc_stat stat;
 
-    if (!proc_stat_read(pid, &stat) || stat.state == 'Z' || stat.state == 'X')
+    if (folder < 0 || !is_alive(folder, &stat))
         return NULL;
     identity = malloc(sizeof *identity);
     if (identity == NULL)
@@ -329,11 +422,13 @@ Exhibit__ProcessIdentity *proc_identity_read(pid_t pid)
     identity->parent_pid = stat.parent_pid;
     identity->group = stat.group;
     identity->session = stat.session;
-    if (!executable_read(pid, identity) || !argv_read(pid, identity) || !namespace_pids_read(pid, identity))
+    if (!executable_read(folder, identity) || !argv_read(folder, identity) || !namespace_pids_read(folder, identity))
         goto undo;
-    proc_network_read(pid, identity);
-    /* The parts were read one by one: all of them are of one process only if it is still the same one. */
-    if (!proc_stat_read(pid, &stat) || stat.start_time != identity->start_time || stat.state == 'Z')
+    network_read(folder, identity);
+    /* Who ends meanwhile loses one of them. */
+    if ((identity->executable.len == 0 || identity->n_argv == 0 || identity->n_namespace_pids == 0 ||
+         identity->routes_case == EXHIBIT__PROCESS_IDENTITY__ROUTES__NOT_SET) &&
+        !is_alive(folder, &stat))
         goto undo;
     return identity;
 

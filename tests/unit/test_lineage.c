@@ -74,6 +74,32 @@ static void a_child_of_a_members_number_is_ours_only_while_it_is_the_member(void
     assert_int_equal(in_grandchild(numbers_body), 0);
 }
 
+/* The grandchild's parent is looked at as the one who is gone: what was read of him tells whose child he was. */
+static int gone_body(struct members *members, pid_t parent, pid_t above)
+{
+    struct member member = {.pid = above, .start_time = start_of(above)};
+    const struct proc_stat seen = {.parent_pid = (uint32_t)above, .start_time = 5};
+    pid_t gone = fork();
+    struct err err;
+
+    (void)parent;
+    if (gone == 0)
+        _exit(0);
+    (void)waitpid(gone, NULL, 0);
+    if (lineage_start_time_of(members, gone, &seen) != 0)
+        return 1; /* his parent is no member */
+    if (members_add(members, &member, &err) < 0 || lineage_start_time_of(members, gone, &seen) != 5)
+        return 2;
+    member.start_time++;
+    return members_add(members, &member, &err) == 0 && lineage_start_time_of(members, gone, &seen) == 0 ? 0 : 3;
+}
+
+static void a_members_child_that_was_read_stays_ours_when_it_is_gone(void **state)
+{
+    (void)state;
+    assert_int_equal(in_grandchild(gone_body), 0);
+}
+
 static void children_and_grandchildren_and_adopted_orphans_are_ours(void **state)
 {
     struct members members;
@@ -115,6 +141,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_that_does_not_descend_from_us_is_none_of_ours),
         cmocka_unit_test(a_child_of_a_members_number_is_ours_only_while_it_is_the_member),
+        cmocka_unit_test(a_members_child_that_was_read_stays_ours_when_it_is_gone),
         cmocka_unit_test(children_and_grandchildren_and_adopted_orphans_are_ours),
     };
 

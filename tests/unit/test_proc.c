@@ -2,6 +2,7 @@
 #include "formats/digest.h"
 #include "record/proc.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -107,10 +108,58 @@ static void identity_tells_executable_argv_and_network(void **state)
     assert_memory_equal(identity->executable.data, path, (size_t)size);
     assert_int_equal(identity->executable_sha256.len, DIGEST_BYTES);
     assert_true(identity->n_argv >= 1);
-    assert_true(identity->n_namespace_pids >= 1);
+    assert_int_equal(identity->n_namespace_pids, 1);
+    assert_int_equal(identity->namespace_pids[0], getpid());
     assert_true(identity->network_namespace != 0);
     assert_int_equal(identity->routes_case, EXHIBIT__PROCESS_IDENTITY__ROUTES_ROUTES_BEYOND_LOOPBACK);
     exhibit__process_identity__free_unpacked(identity, NULL);
+}
+
+/* Forks a process in a pid namespace of its own that ends with us. Returns it; 0: none is to be had. */
+static pid_t namespaced_start(void)
+{
+    int told[2], held[2];
+    pid_t pid = 0, starter;
+
+    assert_int_equal(pipe(told), 0);
+    assert_int_equal(pipe(held), 0);
+    starter = fork();
+    if (starter == 0) {
+        pid = unshare(CLONE_NEWPID) < 0 ? 0 : fork();
+        if (pid == 0 && getpid() == 1) {
+            (void)close(held[1]);
+            (void)!read(held[0], &pid, sizeof pid);
+            _exit(0);
+        }
+        _exit(write(told[1], &pid, sizeof pid) == sizeof pid ? 0 : 1);
+    }
+    assert_int_equal(waitpid(starter, NULL, 0), starter);
+    assert_int_equal(read(told[0], &pid, sizeof pid), sizeof pid);
+    (void)close(told[0]);
+    (void)close(told[1]);
+    (void)close(held[0]); /* the other end stays open as long as this process lives */
+    return pid;
+}
+
+static void the_pids_in_other_namespaces_are_told_outermost_first(void **state)
+{
+    Exhibit__ProcessIdentity *identity;
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    pid = namespaced_start();
+    assert_true(pid > 0);
+    identity = proc_identity_read(pid);
+    assert_non_null(identity);
+    assert_int_equal(identity->n_namespace_pids, 2);
+    assert_int_equal(identity->namespace_pids[0], pid);
+    assert_int_equal(identity->namespace_pids[1], 1);
+    exhibit__process_identity__free_unpacked(identity, NULL);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static void identity_of_a_zombie_is_none(void **state)
@@ -134,6 +183,7 @@ int main(void)
         cmocka_unit_test(a_zombie_and_another_start_time_are_gone),
         cmocka_unit_test(the_age_of_a_process_is_never_told_to_be_more_than_it_is),
         cmocka_unit_test(identity_tells_executable_argv_and_network),
+        cmocka_unit_test(the_pids_in_other_namespaces_are_told_outermost_first),
         cmocka_unit_test(identity_of_a_zombie_is_none),
     };
 

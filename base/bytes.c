@@ -1,19 +1,75 @@
 #include "base/bytes.h"
 
+#include "base/spill.h"
+
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNTED_BYTES (64u << 10)  /* smaller strings are the heap's, and not counted */
+#define HEAP_MOST_BYTES (8u << 20) /* of all that are counted */
+
+static atomic_size_t heap_bytes; /* of the strings that are counted */
+
+/* Gives memory back that was had for a string. */
+static void room_free(const struct bytes *bytes)
+{
+    if (bytes->is_spilled) {
+        spill_free(bytes->data, bytes->room_bytes);
+        return;
+    }
+    free(bytes->data);
+    if (bytes->room_bytes >= COUNTED_BYTES)
+        atomic_fetch_sub(&heap_bytes, bytes->room_bytes);
+}
+
 void bytes_done(struct bytes *bytes)
 {
-    free(bytes->data);
+    room_free(bytes);
     *bytes = (struct bytes){0};
+}
+
+/* Moves a string to a larger room in the file. False: none is to be had. */
+static bool move_to_file(struct bytes *bytes, size_t room)
+{
+    struct bytes moved = {
+        .data = spill_new(room), .size_bytes = bytes->size_bytes, .room_bytes = room, .is_spilled = true};
+
+    if (moved.data == NULL)
+        return false;
+    if (bytes->size_bytes > 0)
+        memcpy(moved.data, bytes->data, bytes->size_bytes);
+    room_free(bytes);
+    *bytes = moved;
+    return true;
+}
+
+/* Makes a string's room in the heap larger, or takes one there for it. False: out of memory. */
+static bool grow_in_heap(struct bytes *bytes, size_t room)
+{
+    struct bytes grown = {.data = realloc(bytes->is_spilled ? NULL : bytes->data, room),
+                          .size_bytes = bytes->size_bytes,
+                          .room_bytes = room};
+
+    if (grown.data == NULL)
+        return false;
+    if (room >= COUNTED_BYTES)
+        atomic_fetch_add(&heap_bytes, room);
+    if (bytes->is_spilled) {
+        memcpy(grown.data, bytes->data, bytes->size_bytes);
+        room_free(bytes);
+    } else if (bytes->room_bytes >= COUNTED_BYTES) {
+        atomic_fetch_sub(&heap_bytes, bytes->room_bytes);
+    }
+    *bytes = grown;
+    return true;
 }
 
 int bytes_reserve(struct bytes *bytes, size_t extra_bytes, size_t max_bytes, struct err *err)
 {
     size_t wanted, room;
-    uint8_t *grown;
+    bool in_file;
 
     if (__builtin_add_overflow(bytes->size_bytes, extra_bytes, &wanted) || wanted > max_bytes || wanted == SIZE_MAX)
         return err_set(err, ERR_LIMIT, "more than %zu bytes", max_bytes);
@@ -23,11 +79,9 @@ int bytes_reserve(struct bytes *bytes, size_t extra_bytes, size_t max_bytes, str
     while (room <= wanted)
         if (__builtin_add_overflow(room, room, &room))
             room = wanted + 1;
-    grown = realloc(bytes->data, room);
-    if (grown == NULL)
+    in_file = bytes->is_spilled || (room >= COUNTED_BYTES && atomic_load(&heap_bytes) + room > HEAP_MOST_BYTES);
+    if (!(in_file && move_to_file(bytes, room)) && !grow_in_heap(bytes, room))
         return err_set_errno(err, "memory for %zu bytes", room);
-    bytes->data = grown;
-    bytes->room_bytes = room;
     bytes->data[bytes->size_bytes] = 0;
     return 0;
 }
@@ -44,6 +98,26 @@ int bytes_add(struct bytes *bytes, const void *from, size_t size_bytes, size_t m
     bytes->size_bytes += size_bytes;
     bytes->data[bytes->size_bytes] = 0;
     return 0;
+}
+
+char *bytes_to_text(struct bytes *bytes)
+{
+    char *text = (char *)bytes->data;
+
+    if (text == NULL)
+        return calloc(1, 1);
+    if (!bytes->is_spilled) {
+        if (bytes->room_bytes >= COUNTED_BYTES)
+            atomic_fetch_sub(&heap_bytes, bytes->room_bytes);
+        *bytes = (struct bytes){0};
+        return text;
+    }
+    text = malloc(bytes->size_bytes + 1);
+    if (text == NULL)
+        return NULL;
+    memcpy(text, bytes->data, bytes->size_bytes + 1);
+    bytes_done(bytes);
+    return text;
 }
 
 void hex_encode(const uint8_t *from, size_t size_bytes, char *out)

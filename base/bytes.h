@@ -1,5 +1,6 @@
 /*
- * Owned, growing byte strings, and hexadecimal. Knows no file and no format.
+ * Owned, growing byte strings, and hexadecimal. All of them together take little of the heap: beyond that, large ones
+ * are kept in a file (spill.h). Knows no format.
  */
 #pragma once
 
@@ -14,6 +15,7 @@ struct bytes {
     uint8_t *data; /* NULL while nothing was ever put in */
     size_t size_bytes;
     size_t room_bytes;
+    bool is_spilled; /* the data is spill_new's */
 };
 
 /* Releases what is owned; the struct is then the empty one. Harmless on the empty one. */
@@ -29,6 +31,10 @@ int bytes_add(struct bytes *bytes, const void *from, size_t size_bytes, size_t m
 
 /* Makes room for `extra_bytes` more beyond size_bytes, under the same terms as bytes_add. Contents are unchanged. */
 int bytes_reserve(struct bytes *bytes, size_t extra_bytes, size_t max_bytes, struct err *err);
+
+/* Gives the data up as a text (or "") of its own that ends in the NUL; the bytes are empty then. Owned by the caller:
+ * free. NULL: out of memory; unchanged then. */
+char *bytes_to_text(struct bytes *bytes);
 
 /* Writes 2 * size_bytes lower-case digits and a NUL to out. */
 void hex_encode(const uint8_t *from, size_t size_bytes, char *out);

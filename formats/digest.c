@@ -2,6 +2,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "formats/digest.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
@@ -96,4 +97,54 @@ int digest_of_fd_after(const void *before, size_t before_bytes, int fd, struct d
     *out_size_bytes = offset;
     digest_run_free(run);
     return 0;
+}
+
+static int record_order(const void *a, const void *b)
+{
+    return memcmp(a, b, DIGEST_BYTES);
+}
+
+/* Puts records by the byte of their digests at `depth`, then each lot by the next one while it is large. */
+static void lots_sort(uint8_t *records, size_t count, size_t record_bytes, unsigned depth)
+{
+    enum { LOTS = 256, SMALL = 4096, RECORD_MOST_BYTES = 64 };
+    size_t next[LOTS], end[LOTS], at = 0;
+
+    if (count <= SMALL && count > 1)
+        qsort(records, count, record_bytes, record_order);
+    if (count <= SMALL || depth == DIGEST_BYTES) /* all are the same then */
+        return;
+    assert(record_bytes <= RECORD_MOST_BYTES);
+    memset(end, 0, sizeof end);
+    for (size_t i = 0; i < count; i++)
+        end[records[i * record_bytes + depth]]++;
+    for (size_t lot = 0; lot < LOTS; lot++) {
+        next[lot] = at;
+        at += end[lot];
+        end[lot] = at;
+    }
+    for (size_t lot = 0; lot < LOTS; lot++)
+        while (next[lot] < end[lot]) {
+            uint8_t *here = records + next[lot] * record_bytes, kept[RECORD_MOST_BYTES], *there;
+            uint8_t belongs = here[depth];
+
+            there = records + next[belongs]++ * record_bytes;
+            if (belongs == lot)
+                continue;
+            memcpy(kept, there, record_bytes);
+            memcpy(there, here, record_bytes);
+            memcpy(here, kept, record_bytes);
+        }
+    for (size_t lot = 0, from = 0; lot < LOTS; from = end[lot++])
+        lots_sort(records + from * record_bytes, end[lot] - from, record_bytes, depth + 1);
+}
+
+void digest_sort(void *records, size_t count, size_t record_bytes)
+{
+    lots_sort(records, count, record_bytes, 0);
+}
+
+bool digest_is_among(const void *digests, size_t count, const uint8_t *digest)
+{
+    return count > 0 && bsearch(digest, digests, count, DIGEST_BYTES, record_order) != NULL;
 }

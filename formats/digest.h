@@ -60,3 +60,12 @@ static inline bool digest_from(const uint8_t *data, size_t size_bytes, struct di
     memcpy(out->bytes, data, DIGEST_BYTES);
     return true;
 }
+
+/*
+ * Sorts `count` records of record_bytes (at most 64) that begin with a digest each, ascending. In place, for as many as
+ * there may be: a library's sort may take as much memory again.
+ */
+void digest_sort(void *records, size_t count, size_t record_bytes);
+
+/* Whether a digest (DIGEST_BYTES of them) is among `count` that stand in order, one after the other. */
+bool digest_is_among(const void *digests, size_t count, const uint8_t *digest);

@@ -157,12 +157,13 @@ int message_check(const ProtobufCMessage *message, struct err *err)
 
 int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes *out, struct err *err)
 {
-    struct bytes packed = {.data = out->data, .room_bytes = out->room_bytes};
+    struct bytes packed = *out;
     size_t size_bytes;
     int code = message_check(message, err);
 
     if (code < 0)
         return code;
+    packed.size_bytes = 0;
     size_bytes = protobuf_c_message_get_packed_size(message);
     code = bytes_reserve(&packed, size_bytes, max_bytes, err);
     if (code < 0)

@@ -16,7 +16,7 @@
 void pack_index_done(struct pack_index *index)
 {
     bytes_done(&index->frame);
-    free(index->starts);
+    bytes_done(&index->starts_room);
     *index = (struct pack_index){0};
 }
 
@@ -82,11 +82,15 @@ bool pack_index_find(const struct pack_index *index, const struct digest *digest
 /* Checks the table of blocks and fills `starts` (FORMAT 4.5, 4.6). `at` is the index's own place in the file. */
 static int check_blocks(struct pack_index *index, uint64_t at, uint64_t blocks_end, struct err *err)
 {
-    uint64_t free_from = PACK_HEADER_BYTES;
+    uint64_t free_from = PACK_HEADER_BYTES, *starts;
+    int code = bytes_reserve(&index->starts_room, ((size_t)index->block_count + 1) * sizeof *starts,
+                             ((size_t)LIMIT_BLOCKS + 1) * sizeof *starts, err);
 
-    index->starts = calloc((size_t)index->block_count + 1, sizeof *index->starts);
-    if (index->starts == NULL)
-        return err_set_errno(err, "memory for %" PRIu32 " blocks", index->block_count);
+    if (code < 0)
+        return err_wrap(err, "%" PRIu32 " blocks", index->block_count);
+    starts = (uint64_t *)(void *)index->starts_room.data;
+    starts[0] = 0;
+    index->starts = starts;
     for (uint32_t i = 0; i < index->block_count; i++) {
         struct layout_block block = pack_index_block(index, i);
         struct frame_range where = {at + block_place(index, i), PACK_BLOCK_BYTES};
@@ -106,7 +110,7 @@ static int check_blocks(struct pack_index *index, uint64_t at, uint64_t blocks_e
             index->room_bytes = block.content_bytes;
         if (index->room_bytes < block.frame.size_bytes)
             index->room_bytes = (uint32_t)block.frame.size_bytes;
-        index->starts[i + 1] = index->starts[i] + block.content_bytes;
+        starts[i + 1] = starts[i] + block.content_bytes;
     }
     return 0;
 }

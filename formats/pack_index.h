@@ -14,8 +14,9 @@ struct pack_index {
     struct bytes frame; /* the whole index as it stands in the file */
     uint32_t object_count;
     uint32_t block_count;
-    uint32_t room_bytes; /* that hold each block, compressed or not */
-    uint64_t *starts;    /* block_count + 1: where each block begins in the part's content, and where that ends */
+    uint32_t room_bytes;    /* that hold each block, compressed or not */
+    const uint64_t *starts; /* block_count + 1: where each block begins in the part's content, and where that ends */
+    struct bytes starts_room;
 };
 
 /* Releases what is owned. Harmless on the one that is all zero. */

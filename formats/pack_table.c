@@ -12,7 +12,7 @@
 void pack_table_done(struct pack_table *table)
 {
     bytes_done(&table->records);
-    free(table->slots);
+    bytes_done(&table->slots_room);
     *table = (struct pack_table){0};
 }
 
@@ -50,12 +50,13 @@ static int make_room(struct pack_table *table, struct err *err)
     if (count < table->slot_count / 2)
         return 0;
     grown.slot_count = table->slot_count == 0 ? FIRST_SLOT_COUNT : 2 * table->slot_count;
-    grown.slots = calloc(grown.slot_count, sizeof *grown.slots);
-    if (grown.slots == NULL)
-        return err_set_errno(err, "memory for a table of %u objects", grown.slot_count);
+    grown.slots_room = (struct bytes){0};
+    if (bytes_reserve(&grown.slots_room, grown.slot_count * sizeof *grown.slots, SIZE_MAX - 1, err) < 0)
+        return err_wrap(err, "a table of %u objects", grown.slot_count);
+    grown.slots = memset(grown.slots_room.data, 0, grown.slot_count * sizeof *grown.slots);
     for (uint32_t i = 0; i < count; i++)
         grown.slots[slot_of(&grown, grown.records.data + (size_t)i * PACK_OBJECT_BYTES)] = i + 1;
-    free(table->slots);
+    bytes_done(&table->slots_room);
     *table = grown;
     return 0;
 }
@@ -78,17 +79,10 @@ int pack_table_add(struct pack_table *table, const struct layout_object *object,
     return 0;
 }
 
-/* The order of two records, by digest. */
-static int record_order(const void *a, const void *b)
-{
-    return memcmp(a, b, DIGEST_BYTES);
-}
-
 void pack_table_sort(struct pack_table *table)
 {
-    free(table->slots);
+    bytes_done(&table->slots_room);
     table->slots = NULL;
     table->slot_count = 0;
-    if (table->records.size_bytes > 0)
-        qsort(table->records.data, pack_table_count(table), PACK_OBJECT_BYTES, record_order);
+    digest_sort(table->records.data, pack_table_count(table), PACK_OBJECT_BYTES);
 }

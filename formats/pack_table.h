@@ -14,7 +14,8 @@
 struct pack_table {
     struct bytes records; /* PACK_OBJECT_BYTES each, in the order of adding until pack_table_sort */
     uint32_t *slots;      /* open addressing by digest: number of the record + 1, or 0 */
-    uint32_t slot_count;  /* a power of two, at least twice the records */
+    struct bytes slots_room;
+    uint32_t slot_count; /* a power of two, at least twice the records */
 };
 
 /* Releases what is owned. Harmless on the empty one. */

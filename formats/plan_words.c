@@ -20,9 +20,8 @@ static int word_read(const struct yaml_node *node, char **out, struct err *err)
         return err->code;
     if (memchr(bytes.data, 0, bytes.size_bytes) != NULL)
         return yaml_fault(node, err, "a NUL, which no argument or variable can hold; remove it");
-    *out = (char *)bytes.data;
-    bytes = (struct bytes){0};
-    return 0;
+    *out = bytes_to_text(&bytes);
+    return *out == NULL ? err_set_errno(err, "memory for a text") : 0;
 }
 
 /* The size of the placeholder at the start of a text, or 0. */

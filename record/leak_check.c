@@ -2,7 +2,7 @@
 
 #include "base/cleanup.h"
 #include "formats/archive.h"
-#include "formats/message.h"
+#include "formats/freeze.h"
 #include "formats/stream.h"
 #include "record/leaks.h"
 #include "record/tree.h"
@@ -37,34 +37,39 @@ struct checking {
 
 /* ---- the files that are local ---- */
 
-/* Calls `take` with each file of the first freezes whose content is in the local pack, until it returns not 0. */
-static int files_each(struct checking *checking,
-                      int (*take)(struct checking *checking, uint32_t number, const Exhibit__FreezeEntry *entry,
-                                  const struct digest *digest, struct err *err),
-                      struct err *err)
+/* What is called with each local file. */
+typedef int file_take(struct checking *checking, uint32_t number, const Exhibit__FreezeEntry *entry,
+                      const struct digest *digest, struct err *err);
+
+struct files_walk {
+    struct checking *checking;
+    file_take *take;
+    uint32_t number; /* of the next file */
+};
+
+static int entry_take(void *context, const Exhibit__FreezeEntry *entry, const struct cursor *packed, struct err *err)
 {
-    uint32_t number = 0;
+    struct files_walk *walk = context;
+    struct digest digest;
+
+    (void)packed;
+    if (!S_ISREG(entry->mode) || !digest_from(entry->sha256.data, entry->sha256.len, &digest) ||
+        !pack_find(walk->checking->local, PACK_INPUT, &digest, NULL))
+        return 0;
+    return walk->take(walk->checking, walk->number++, entry, &digest, err);
+}
+
+/* Calls `take` with each file of the first freezes whose content is in the local pack, until it fails. */
+static int files_each(struct checking *checking, file_take *take, struct err *err)
+{
+    struct files_walk walk = {.checking = checking, .take = take};
     int code = 0;
 
     for (size_t at = 0; code == 0 && at < checking->lists.size_bytes; at += DIGEST_BYTES) {
-        AUTO_BYTES struct bytes packed = {0};
-        ProtobufCMessage *message = NULL;
-        const Exhibit__FreezeList *list;
         struct digest digest;
 
         memcpy(digest.bytes, checking->lists.data + at, DIGEST_BYTES);
-        if (pack_read(checking->observations, PACK_OBSERVATION, &digest, LIMIT_FREEZE_BYTES, &packed, err) < 0 ||
-            message_unpack(&exhibit__freeze_list__descriptor, packed.data, packed.size_bytes, &message, err) < 0)
-            return err->code;
-        list = (const Exhibit__FreezeList *)message;
-        for (size_t i = 0; code == 0 && i < list->n_entries; i++) {
-            const Exhibit__FreezeEntry *entry = list->entries[i];
-
-            if (S_ISREG(entry->mode) && digest_from(entry->sha256.data, entry->sha256.len, &digest) &&
-                pack_find(checking->local, PACK_INPUT, &digest, NULL))
-                code = take(checking, number++, entry, &digest, err);
-        }
-        protobuf_c_message_free_unpacked(message, NULL);
+        code = freeze_read(checking->observations, &digest, false, entry_take, &walk, err);
     }
     return code;
 }

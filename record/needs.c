@@ -5,7 +5,7 @@
 #include "record/needs.h"
 
 #include "base/cleanup.h"
-#include "base/cursor.h"
+#include "formats/freeze.h"
 #include "formats/stream.h"
 
 #include <assert.h>
@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 
 #define NEEDS_MAX_BYTES ((size_t)LIMIT_OBJECTS * DIGEST_BYTES)
-
-enum { LIST_ENTRY_TAG = 1 << 3 | 2 }; /* FreezeList.entries, delimited by length */
 
 struct reading {
     struct pack *pack;
@@ -31,11 +29,6 @@ void needs_done(struct needs *needs)
     *needs = (struct needs){0};
 }
 
-static int digest_order(const void *a, const void *b)
-{
-    return memcmp(a, b, DIGEST_BYTES);
-}
-
 void needs_settle(struct needs *needs)
 {
     uint8_t *digests = needs->digests.data;
@@ -43,7 +36,7 @@ void needs_settle(struct needs *needs)
 
     if (needs->digests.size_bytes == 0)
         return;
-    qsort(digests, needs->digests.size_bytes / DIGEST_BYTES, DIGEST_BYTES, digest_order);
+    digest_sort(digests, needs->digests.size_bytes / DIGEST_BYTES, DIGEST_BYTES);
     for (size_t at = 0; at < needs->digests.size_bytes; at += DIGEST_BYTES) {
         if (kept_bytes > 0 && memcmp(digests + kept_bytes - DIGEST_BYTES, digests + at, DIGEST_BYTES) == 0)
             continue;
@@ -75,47 +68,19 @@ bool needs_plan_keeps(const struct plan *plan, const char *input)
     return false;
 }
 
-/* Takes one entry of a list: a packed FreezeEntry. */
-static int entry_take(struct needs *needs, const struct cursor *packed, struct err *err)
+static int entry_take(void *context, const Exhibit__FreezeEntry *entry, const struct cursor *packed, struct err *err)
 {
-    ProtobufCMessage *message = NULL;
-    const Exhibit__FreezeEntry *entry;
     struct digest digest;
-    int code = message_unpack(&exhibit__freeze_entry__descriptor, packed->at, packed->left_bytes, &message, err);
 
-    if (code < 0)
-        return code;
-    entry = (const Exhibit__FreezeEntry *)message;
-    if (S_ISREG(entry->mode) && digest_from(entry->sha256.data, entry->sha256.len, &digest))
-        code = needs_add(needs, &digest, err);
-    protobuf_c_message_free_unpacked(message, NULL);
-    return code;
+    (void)packed;
+    if (!S_ISREG(entry->mode) || !digest_from(entry->sha256.data, entry->sha256.len, &digest))
+        return 0;
+    return needs_add(context, &digest, err);
 }
 
 int needs_add_list(struct needs *needs, const void *list, size_t list_bytes, struct err *err)
 {
-    struct cursor from = {list, list_bytes};
-
-    while (from.left_bytes > 0) {
-        uint64_t tag, size_bytes;
-        struct cursor packed;
-
-        if (!cursor_take_varint(&from, &tag) || tag != LIST_ENTRY_TAG || !cursor_take_varint(&from, &size_bytes) ||
-            size_bytes > from.left_bytes || !cursor_take_bytes(&from, (size_t)size_bytes, &packed))
-            return err_set(err, ERR_FORMAT, "FORMAT 7.5: not a FreezeList");
-        if (entry_take(needs, &packed, err) < 0)
-            return err->code;
-    }
-    return 0;
-}
-
-static int list_read(struct reading *reading, const struct digest *digest, struct err *err)
-{
-    AUTO_BYTES struct bytes list = {0};
-
-    if (pack_read(reading->pack, PACK_OBSERVATION, digest, LIMIT_FREEZE_BYTES, &list, err) < 0)
-        return err->code;
-    return needs_add_list(&reading->needs, list.data, list.size_bytes, err);
+    return freeze_walk(list, list_bytes, entry_take, needs, err);
 }
 
 static int start_take(struct reading *reading, const Exhibit__RecordingStart *start, struct err *err)
@@ -154,7 +119,7 @@ static int event_take(void *context, const Exhibit__Event *event, struct err *er
         return 0;
     if (!reading->needs.promises && !pack_find(reading->pack, PACK_OBSERVATION, &digest, NULL))
         return 0; /* it was cut off, too */
-    code = list_read(reading, &digest, err);
+    code = freeze_read(reading->pack, &digest, false, entry_take, &reading->needs, err);
     return code < 0 ? err_wrap(err, "event %" PRIu64 ", the list of %s", event->seq, freeze->input) : 0;
 }
 
@@ -210,6 +175,5 @@ struct digest needs_at(const struct needs *needs, size_t number)
 
 bool needs_have(const struct needs *needs, const struct digest *digest)
 {
-    return needs->digests.size_bytes > 0 &&
-           bsearch(digest->bytes, needs->digests.data, needs_count(needs), DIGEST_BYTES, digest_order) != NULL;
+    return digest_is_among(needs->digests.data, needs_count(needs), digest->bytes);
 }

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "formats/freeze.h"
 #include "formats/message.h"
 #include "formats/pack_salvage.h"
 #include "formats/plan.h"
@@ -150,21 +151,14 @@ static int object_take(void *context, const struct pack_found *found, struct err
 
 /* ---- what is loose ---- */
 
-static int digest_order(const void *a, const void *b)
-{
-    return memcmp(a, b, DIGEST_BYTES);
-}
-
 static void digests_sort(struct bytes *digests)
 {
-    if (digests->size_bytes > 0)
-        qsort(digests->data, digests->size_bytes / DIGEST_BYTES, DIGEST_BYTES, digest_order);
+    digest_sort(digests->data, digests->size_bytes / DIGEST_BYTES, DIGEST_BYTES);
 }
 
 static bool digests_have(const struct bytes *sorted, const uint8_t *digest)
 {
-    return sorted->size_bytes > 0 &&
-           bsearch(digest, sorted->data, sorted->size_bytes / DIGEST_BYTES, DIGEST_BYTES, digest_order) != NULL;
+    return digest_is_among(sorted->data, sorted->size_bytes / DIGEST_BYTES, digest);
 }
 
 /* FORMAT 8.1 */
@@ -182,15 +176,27 @@ static int version_find(struct salvaging *salvaging, const struct pack_found *fo
     return code == ERR_SYSTEM ? code : 0;
 }
 
-/* On a second way through the file: a first freeze's list names inputs, and the plan tells the receipt's version. */
-static int list_take(void *context, const struct pack_found *found, struct err *err)
+/* Notes an input that the list of a first freeze names. */
+static int named_take(void *context, const Exhibit__FreezeEntry *entry, const struct cursor *packed, struct err *err)
 {
     const struct digest empty = digest_of("", 0);
     struct salvaging *salvaging = context;
-    ProtobufCMessage *message = NULL;
-    const Exhibit__FreezeList *list;
+
+    (void)packed;
+    if (!S_ISREG(entry->mode))
+        return 0;
+    salvaging->empty_frozen = salvaging->empty_frozen || (entry->sha256.len == DIGEST_BYTES &&
+                                                          memcmp(entry->sha256.data, empty.bytes, DIGEST_BYTES) == 0);
+    return digest_note(&salvaging->named, &entry->sha256, err);
+}
+
+/* On a second way through the file: a first freeze's list names inputs, and the plan tells the receipt's version. */
+static int list_take(void *context, const struct pack_found *found, struct err *err)
+{
+    struct salvaging *salvaging = context;
+    size_t named_bytes = salvaging->named.size_bytes;
+    bool empty_frozen = salvaging->empty_frozen;
     struct err other;
-    int code = 0;
 
     if (found->part == PACK_OBSERVATION && found->content != NULL && found->size_bytes <= LIMIT_YAML_BYTES &&
         memcmp(found->digest.bytes, salvaging->plan, DIGEST_BYTES) == 0)
@@ -198,22 +204,13 @@ static int list_take(void *context, const struct pack_found *found, struct err *
     if (found->part != PACK_OBSERVATION || found->content == NULL ||
         !digests_have(&salvaging->lists, found->digest.bytes))
         return 0;
-    if (message_unpack(&exhibit__freeze_list__descriptor, found->content, (size_t)found->size_bytes, &message, &other) <
-        0)
+    if (freeze_walk(found->content, (size_t)found->size_bytes, named_take, salvaging, &other) == 0)
         return 0;
-    list = (const Exhibit__FreezeList *)message;
-    for (size_t i = 0; code == 0 && i < list->n_entries; i++) {
-        const Exhibit__FreezeEntry *entry = list->entries[i];
-
-        if (!S_ISREG(entry->mode))
-            continue;
-        code = digest_note(&salvaging->named, &entry->sha256, err);
-        salvaging->empty_frozen =
-            salvaging->empty_frozen ||
-            (entry->sha256.len == DIGEST_BYTES && memcmp(entry->sha256.data, empty.bytes, DIGEST_BYTES) == 0);
-    }
-    protobuf_c_message_free_unpacked(message, NULL);
-    return code;
+    salvaging->named.size_bytes = named_bytes; /* it is no list, and names nothing */
+    salvaging->empty_frozen = empty_frozen;
+    if (other.code == ERR_SYSTEM)
+        *err = other;
+    return other.code == ERR_SYSTEM ? ERR_SYSTEM : 0;
 }
 
 /* The digests that were found and that nothing names, each once. */

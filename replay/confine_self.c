@@ -9,6 +9,7 @@
 #include "replay/confine_self.h"
 
 #include "base/cleanup.h"
+#include "base/spill.h"
 #include "formats/archive.h"
 #include "formats/digest.h"
 
@@ -99,6 +100,9 @@ static int add_rules(scmp_filter_ctx filter)
         if (code == 0)
             code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(writev), 1, SCMP_A0(SCMP_CMP_EQ, fd));
     }
+    if (code == 0 && spill_descriptor() >= 0) /* room for large tables, in a file that has no name */
+        code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fallocate), 2,
+                                SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)spill_descriptor()), SCMP_A1(SCMP_CMP_EQ, 0));
     if (code == 0) /* fstat() of newer C libraries */
         code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
     if (code == 0) /* memory, never code */
@@ -151,15 +155,16 @@ static bool deny_opening(void)
 }
 
 /*
- * Libraries read files at their first use: libcrypto its configuration, libc the character set in which names of
- * archives are read, and the time zone: the one in which archives are read, so that no thread changes it later. The
- * character set stays loaded for good.
+ * What cannot be opened later is opened now. Libraries read files at their first use: libcrypto its configuration, libc
+ * the character set in which names of archives are read, and the time zone: the one in which archives are read, so that
+ * no thread changes it later. The character set stays loaded for good.
  */
 static void warm_libraries(void)
 {
     static locale_t volatile kept __attribute__((unused)); /* only held */
 
     (void)digest_of("", 0);
+    spill_prepare();
     kept = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
     archive_zone_set();
 }

@@ -6,6 +6,7 @@
 #include "verify/confine_self.h"
 
 #include "base/cleanup.h"
+#include "base/spill.h"
 #include "formats/digest.h"
 
 #include <errno.h>
@@ -162,6 +163,7 @@ void verify_confine_self(const char *const *paths, size_t path_count, char *warn
     (void)uselocale(newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0));
     /* For the same reason: libcrypto reads its configuration at the first use. */
     (void)digest_of("", 0);
+    spill_prepare();
     warning[0] = '\0';
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
         (void)snprintf(warning, warning_bytes, "could not give up privileges (%s); going on without confinement",

@@ -4,7 +4,7 @@
 #include "verify/integrity.h"
 
 #include "base/cleanup.h"
-#include "formats/message.h"
+#include "formats/freeze.h"
 #include "formats/stream.h"
 
 #include <assert.h>
@@ -109,78 +109,96 @@ static void integrity_refute_files(struct integrity *integrity, const uint8_t *f
                 integrity->seq, hex, count, name);
 }
 
+/* A freeze's list on its way. */
+struct integrity_list {
+    struct integrity *integrity;
+    bool check;        /* it was not read before */
+    bool mark;         /* it is a source's, */
+    bool local;        /* whose contents are kept apart, */
+    bool retained;     /* or kept whole */
+    uint64_t number;   /* of the entry, from 1 */
+    bool is_faulty;    /* one finding is enough */
+    struct bytes last; /* path of the entry before */
+    struct digest first_missing;
+    uint64_t missing_count;
+};
+
 /* The files of a source's list: kept whole where the plan says so, and then each must be there. */
-static void integrity_mark_files(struct integrity *integrity, const Exhibit__FreezeList *list, const char *input)
+static void integrity_mark_file(struct integrity_list *list, const Exhibit__FreezeEntry *entry)
 {
-    bool retained = integrity_is_retained(integrity, input);
-    const uint8_t *first_missing = NULL;
-    uint64_t missing_count = 0;
+    int64_t index;
 
-    for (size_t i = 0; i < list->n_entries; i++) {
-        const Exhibit__FreezeEntry *entry = list->entries[i];
-        int64_t index;
-
-        if (!S_ISREG(entry->mode) || entry->sha256.len != DIGEST_BYTES)
-            continue;
-        index = integrity_index(integrity->pack, PACK_INPUT, entry->sha256.data);
-        if (index >= 0)
-            (void)integrity_mark_at(integrity, PACK_INPUT, index);
-        else if (retained && missing_count++ == 0)
-            first_missing = entry->sha256.data;
-    }
-    if (missing_count > 0)
-        integrity_refute_files(integrity, first_missing, missing_count);
+    if (!S_ISREG(entry->mode) || entry->sha256.len != DIGEST_BYTES)
+        return;
+    index = integrity_index(list->integrity->pack, PACK_INPUT, entry->sha256.data);
+    if (index >= 0)
+        (void)integrity_mark_at(list->integrity, PACK_INPUT, index);
+    else if (list->retained && list->missing_count++ == 0)
+        memcpy(list->first_missing.bytes, entry->sha256.data, DIGEST_BYTES);
 }
 
-static void integrity_check_list(struct integrity *integrity, const Exhibit__FreezeList *list)
+static int integrity_check_entry(struct integrity_list *list, const Exhibit__FreezeEntry *entry, struct err *err)
 {
-    for (size_t i = 0; i < list->n_entries; i++) {
-        const Exhibit__FreezeEntry *entry = list->entries[i];
-        const ProtobufCBinaryData *path = &entry->path, *last = i == 0 ? NULL : &list->entries[i - 1]->path;
-        bool digested = S_ISREG(entry->mode) || S_ISLNK(entry->mode);
-        bool fits = entry->sha256.len == 0 || (digested && entry->sha256.len == DIGEST_BYTES);
-        size_t shorter = last == NULL ? 0 : (path->len < last->len ? path->len : last->len);
-        int order = shorter == 0 ? 0 : memcmp(last->data, path->data, shorter);
+    const ProtobufCBinaryData *path = &entry->path;
+    struct bytes *last = &list->last;
+    bool digested = S_ISREG(entry->mode) || S_ISLNK(entry->mode);
+    bool fits = entry->sha256.len == 0 || (digested && entry->sha256.len == DIGEST_BYTES);
+    size_t shorter = path->len < last->size_bytes ? path->len : last->size_bytes;
+    int order = shorter == 0 ? 0 : memcmp(last->data, path->data, shorter);
+    bool first = list->number == 1;
 
-        if (last == NULL ? path->len > 0 : order > 0 || (order == 0 && last->len >= path->len)) {
-            finding_add(integrity->findings,
-                        "event %" PRIu64 ": the paths of a freeze do not ascend from its root, at entry %zu",
-                        integrity->seq, i + 1);
-            return;
-        }
-        if (!fits) {
-            finding_add(integrity->findings, "event %" PRIu64 ": entry %zu of a freeze has no fitting digest",
-                        integrity->seq, i + 1);
-            return;
-        }
+    if (first ? path->len > 0 : order > 0 || (order == 0 && last->size_bytes >= path->len)) {
+        finding_add(list->integrity->findings,
+                    "event %" PRIu64 ": the paths of a freeze do not ascend from its root, at entry %" PRIu64,
+                    list->integrity->seq, list->number);
+        list->is_faulty = true;
+    } else if (!fits) {
+        finding_add(list->integrity->findings, "event %" PRIu64 ": entry %" PRIu64 " of a freeze has no fitting digest",
+                    list->integrity->seq, list->number);
+        list->is_faulty = true;
     }
+    last->size_bytes = 0;
+    return bytes_add(last, path->data, path->len, LIMIT_FREEZE_BYTES, err);
+}
+
+static int integrity_take_entry(void *context, const Exhibit__FreezeEntry *entry, const struct cursor *packed,
+                                struct err *err)
+{
+    struct integrity_list *list = context;
+
+    (void)packed;
+    list->number++;
+    if (list->check && !list->is_faulty && integrity_check_entry(list, entry, err) < 0)
+        return err->code;
+    if (list->mark)
+        integrity_mark_file(list, entry);
+    return list->local ? withheld_follow(list->integrity->withheld, list->integrity->pack, entry,
+                                         list->integrity->findings, err)
+                       : 0;
 }
 
 static int integrity_follow_freeze(struct integrity *integrity, const Exhibit__Freeze *freeze, struct err *err)
 {
     bool source = freeze->moment == EXHIBIT__FREEZE_MOMENT__FREEZE_BEFORE;
     bool fresh = integrity_mark(integrity, PACK_OBSERVATION, &freeze->list_sha256, "a freeze's list");
-    AUTO_BYTES struct bytes packed = {0};
-    AUTO_ARENA struct message_arena arena = {0};
-    ProtobufCMessage *message = NULL;
+    struct integrity_list list = {.integrity = integrity, .check = fresh, .mark = source};
     struct digest digest;
-    int code = 0;
+    int code;
 
     if ((!fresh && !source) || !digest_from(freeze->list_sha256.data, freeze->list_sha256.len, &digest) ||
         !pack_find(integrity->pack, PACK_OBSERVATION, &digest, NULL))
         return 0;
-    if (pack_read(integrity->pack, PACK_OBSERVATION, &digest, LIMIT_FREEZE_BYTES, &packed, err) < 0 ||
-        message_unpack_in(&arena, !fresh, &exhibit__freeze_list__descriptor, packed.data, packed.size_bytes, &message,
-                          err) < 0)
+    list.local = source && integrity_is_local(integrity, freeze->input);
+    list.retained = source && integrity_is_retained(integrity, freeze->input);
+    code = freeze_read(integrity->pack, &digest, !fresh, integrity_take_entry, &list, err);
+    bytes_done(&list.last);
+    if (list.local)
+        withheld_end(integrity->withheld, freeze->input);
+    if (code < 0)
         return err_wrap(err, "event %" PRIu64 ", a freeze's list", integrity->seq);
-    if (fresh)
-        integrity_check_list(integrity, (const Exhibit__FreezeList *)message);
-    if (source)
-        integrity_mark_files(integrity, (const Exhibit__FreezeList *)message, freeze->input);
-    if (source && integrity_is_local(integrity, freeze->input))
-        code = withheld_follow(integrity->withheld, integrity->pack, (const Exhibit__FreezeList *)message,
-                               freeze->input, integrity->findings, err);
-    return code;
+    if (list.missing_count > 0)
+        integrity_refute_files(integrity, list.first_missing.bytes, list.missing_count);
+    return 0;
 }
 
 static void integrity_follow_start(struct integrity *integrity, const Exhibit__RecordingStart *start)

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "formats/digest.h"
+#include "formats/message.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +19,8 @@
 enum { RETAINED_DEPTH = 256 };
 
 struct retained {
-    const Exhibit__FreezeList *list;
+    const struct retained_list *list;
+    struct message_arena arena; /* of the entry that is looked at */
     const struct retained_by *by;
     bool *seen; /* by entry */
     struct findings *findings;
@@ -27,25 +29,73 @@ struct retained {
     unsigned depth;
 };
 
-/* The entry of a path, or -1. The list ascends. */
-static ssize_t retained_find(const struct retained *retained)
+int retained_list_add(void *list, const Exhibit__FreezeEntry *entry, const struct cursor *packed, struct err *err)
 {
-    size_t low = 0, high = retained->list->n_entries;
+    struct retained_list *to = list;
+    uint32_t end;
 
+    (void)entry;
+    if (bytes_add(&to->packed, packed->at, packed->left_bytes, LIMIT_FREEZE_BYTES, err) < 0)
+        return err->code;
+    end = (uint32_t)to->packed.size_bytes;
+    return bytes_add(&to->ends, &end, sizeof end, LIMIT_FREEZE_BYTES * sizeof end, err);
+}
+
+void retained_list_done(struct retained_list *list)
+{
+    bytes_done(&list->packed);
+    bytes_done(&list->ends);
+}
+
+static size_t retained_count(const struct retained_list *list)
+{
+    return list->ends.size_bytes / sizeof(uint32_t);
+}
+
+/* Unpacks an entry, which is valid until the next one is. It was read before: ERR_SYSTEM alone. */
+static int retained_entry(struct retained *retained, size_t number, const Exhibit__FreezeEntry **out, struct err *err)
+{
+    const uint8_t *ends = retained->list->ends.data;
+    uint32_t begin = 0, end;
+    ProtobufCMessage *message = NULL;
+
+    memcpy(&end, ends + number * sizeof end, sizeof end);
+    if (number > 0)
+        memcpy(&begin, ends + (number - 1) * sizeof begin, sizeof begin);
+    if (message_unpack_in(&retained->arena, true, &exhibit__freeze_entry__descriptor,
+                          retained->list->packed.data + begin, end - begin, &message, err) < 0)
+        return err->code;
+    *out = (const Exhibit__FreezeEntry *)message;
+    return 0;
+}
+
+/* Finds the entry of a path, unpacked; NULL where there is none. The list ascends. ERR_SYSTEM. */
+static int retained_find(struct retained *retained, const Exhibit__FreezeEntry **out, size_t *out_number,
+                         struct err *err)
+{
+    size_t low = 0, high = retained_count(retained->list);
+
+    *out = NULL;
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const ProtobufCBinaryData *path = &retained->list->entries[middle]->path;
-        size_t shorter = path->len < retained->path_bytes ? path->len : retained->path_bytes;
-        int order = shorter == 0 ? 0 : memcmp(path->data, retained->path, shorter);
+        size_t middle = low + (high - low) / 2, shorter;
+        const Exhibit__FreezeEntry *entry;
+        int order;
 
-        if (order == 0 && path->len == retained->path_bytes)
-            return (ssize_t)middle;
-        if (order < 0 || (order == 0 && path->len < retained->path_bytes))
+        if (retained_entry(retained, middle, &entry, err) < 0)
+            return err->code;
+        shorter = entry->path.len < retained->path_bytes ? entry->path.len : retained->path_bytes;
+        order = shorter == 0 ? 0 : memcmp(entry->path.data, retained->path, shorter);
+        if (order == 0 && entry->path.len == retained->path_bytes) {
+            *out = entry;
+            *out_number = middle;
+            return 0;
+        }
+        if (order < 0 || (order == 0 && entry->path.len < retained->path_bytes))
             low = middle + 1;
         else
             high = middle;
     }
-    return -1;
+    return 0;
 }
 
 static void retained_differs(struct retained *retained, const char *how)
@@ -92,17 +142,18 @@ static int retained_digest(const struct retained_by *by, int parent_fd, const ch
 static int retained_visit(struct retained *retained, int parent_fd, const char *name, const struct stat *stat,
                           struct err *err)
 {
-    ssize_t index = retained_find(retained);
     const Exhibit__FreezeEntry *entry;
     struct digest digest;
     uint64_t size_bytes;
+    size_t number;
 
-    if (index < 0) {
+    if (retained_find(retained, &entry, &number, err) < 0)
+        return err->code;
+    if (entry == NULL) {
         retained_differs(retained, "was not there");
         return 0;
     }
-    entry = retained->list->entries[index];
-    retained->seen[index] = true;
+    retained->seen[number] = true;
     if ((entry->mode & S_IFMT) != (stat->st_mode & S_IFMT)) {
         retained_differs(retained, "is of another type");
         return 0;
@@ -181,10 +232,26 @@ static int retained_walk(struct retained *retained, int folder_fd, struct err *e
     return code;
 }
 
-int retained_compare(const Exhibit__FreezeList *list, int root_fd, const struct retained_by *by,
+/* What was not seen is not there any more. */
+static int retained_refute_unseen(struct retained *retained, struct err *err)
+{
+    for (size_t i = 0; i < retained_count(retained->list); i++) {
+        const Exhibit__FreezeEntry *entry;
+
+        if (retained->seen[i])
+            continue;
+        if (retained_entry(retained, i, &entry, err) < 0)
+            return err->code;
+        finding_add(retained->findings, "the source differs: \"%.*s\" is gone", (int)entry->path.len,
+                    (const char *)entry->path.data);
+    }
+    return 0;
+}
+
+int retained_compare(const struct retained_list *list, int root_fd, const struct retained_by *by,
                      struct findings *findings, struct err *err)
 {
-    AUTO_FREE bool *seen = calloc(list->n_entries + 1, sizeof *seen);
+    AUTO_FREE bool *seen = calloc(retained_count(list) + 1, sizeof *seen);
     AUTO_FREE struct retained *retained = calloc(1, sizeof *retained);
     struct stat stat;
     int code;
@@ -200,9 +267,8 @@ int retained_compare(const Exhibit__FreezeList *list, int root_fd, const struct 
     code = retained_visit(retained, root_fd, ".", &stat, err);
     if (code == 0)
         code = retained_walk(retained, root_fd, err);
-    for (size_t i = 0; code == 0 && i < list->n_entries; i++)
-        if (!seen[i])
-            finding_add(findings, "the source differs: \"%.*s\" is gone", (int)list->entries[i]->path.len,
-                        (const char *)list->entries[i]->path.data);
+    if (code == 0)
+        code = retained_refute_unseen(retained, err);
+    message_arena_done(&retained->arena);
     return code;
 }

@@ -4,7 +4,7 @@
 #include "verify/verdict.h"
 
 #include "base/cleanup.h"
-#include "formats/message.h"
+#include "formats/freeze.h"
 #include "formats/stream.h"
 #include "verify/binding.h"
 #include "verify/evidence.h"
@@ -132,9 +132,8 @@ static void verdict_check_policy(struct verdict_work *work)
 static int verdict_check_source(struct verdict_work *work, struct err *err)
 {
     const struct ledger_list *freezes = &work->out->ledger.by_kind[EXHIBIT__EVENT__WHAT_FREEZE];
-    AUTO_BYTES struct bytes packed = {0};
     const struct withheld *withheld = &work->out->withheld;
-    ProtobufCMessage *list = NULL;
+    struct retained_list list = {0};
     struct retained_by by;
     struct digest digest;
     bool local;
@@ -150,9 +149,9 @@ static int verdict_check_source(struct verdict_work *work, struct err *err)
         finding_add(&work->out->findings, "the receipt has no freeze of the workspace to compare the source with");
         return 0;
     }
-    code = pack_read(work->pack, PACK_OBSERVATION, &digest, LIMIT_FREEZE_BYTES, &packed, err);
-    if (code == 0)
-        code = message_unpack(&exhibit__freeze_list__descriptor, packed.data, packed.size_bytes, &list, err);
+    code = freeze_read(work->pack, &digest, false, retained_list_add, &list, err);
+    if (code < 0)
+        retained_list_done(&list);
     if (code < 0)
         return finding_of_error(&work->out->findings, "the freeze of the workspace", err);
     local = plan_input_is_local(&work->out->plan, "workspace");
@@ -160,9 +159,8 @@ static int verdict_check_source(struct verdict_work *work, struct err *err)
     by = (struct retained_by){.salt = local && withheld->has_salt ? withheld->salt : NULL,
                               .salt_bytes = WITHHELD_SALT_BYTES,
                               .no_contents = local && !withheld->has_salt};
-    code =
-        retained_compare((const Exhibit__FreezeList *)list, work->request->source_fd, &by, &work->out->findings, err);
-    protobuf_c_message_free_unpacked(list, NULL);
+    code = retained_compare(&list, work->request->source_fd, &by, &work->out->findings, err);
+    retained_list_done(&list);
     if (code < 0) {
         (void)err_wrap(err, "--source");
         err->code = ERR_SYSTEM; /* a fault of that folder, never of the bundle */

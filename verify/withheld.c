@@ -44,67 +44,58 @@ static int withheld_check(struct withheld *withheld, struct pack *pack, const st
     return 0;
 }
 
-static int withheld_order(const void *a, const void *b)
-{
-    return memcmp(a, b, DIGEST_BYTES);
-}
-
 /* How many different digests there are. */
-static uint32_t withheld_distinct(struct digest *digests, size_t count)
+static uint32_t withheld_distinct(struct bytes *digests)
 {
     uint32_t distinct = 0;
 
-    if (count > 0)
-        qsort(digests, count, sizeof *digests, withheld_order);
-    for (size_t i = 0; i < count; i++)
-        distinct += i == 0 || !digest_equal(&digests[i - 1], &digests[i]);
+    digest_sort(digests->data, digests->size_bytes / DIGEST_BYTES, DIGEST_BYTES);
+    for (size_t at = 0; at < digests->size_bytes; at += DIGEST_BYTES)
+        distinct += at == 0 || memcmp(digests->data + at - DIGEST_BYTES, digests->data + at, DIGEST_BYTES) != 0;
     return distinct;
 }
 
-int withheld_follow(struct withheld *withheld, struct pack *pack, const Exhibit__FreezeList *list, const char *input,
+int withheld_follow(struct withheld *withheld, struct pack *pack, const Exhibit__FreezeEntry *entry,
                     struct findings *findings, struct err *err)
 {
-    AUTO_FREE struct digest *missing = calloc(list->n_entries + 1, sizeof *missing);
-    AUTO_FREE struct digest *present = calloc(list->n_entries + 1, sizeof *present);
-    size_t missing_count = 0, present_count = 0;
-    struct withheld_input *told;
+    struct digest digest;
+    uint64_t object_bytes;
+    uint32_t number;
 
     if (withheld->checked == NULL)
         withheld->checked = calloc(pack_object_count(pack, PACK_INPUT) / 8 + 1, 1);
-    if (missing == NULL || present == NULL || withheld->checked == NULL)
+    if (withheld->checked == NULL)
         return err_set(err, ERR_SYSTEM, "out of memory");
-    for (size_t i = 0; i < list->n_entries; i++) {
-        const Exhibit__FreezeEntry *entry = list->entries[i];
-        struct digest digest;
-        uint64_t object_bytes;
-        uint32_t number;
-
-        if (!S_ISREG(entry->mode) || !digest_from(entry->sha256.data, entry->sha256.len, &digest))
-            continue;
-        if (!pack_number(pack, PACK_INPUT, &digest, &number)) {
-            missing[missing_count++] = digest;
-            continue;
-        }
-        present[present_count++] = digest;
-        object_bytes = pack_object_at(pack, PACK_INPUT, number).size_bytes;
-        if (object_bytes < WITHHELD_SALT_BYTES || object_bytes - WITHHELD_SALT_BYTES != entry->size_bytes) {
-            finding_add(findings, "FORMAT 7.11: the object of a local file of %" PRIu64 " bytes has %" PRIu64,
-                        entry->size_bytes, object_bytes);
-            continue;
-        }
-        if ((withheld->checked[number / 8] >> (number % 8)) & 1)
-            continue;
-        withheld->checked[number / 8] |= (uint8_t)(1u << (number % 8));
-        if (withheld_check(withheld, pack, &digest, entry, findings, err) < 0)
-            return err->code;
-    }
-    if (withheld->count == LIMIT_INPUTS + 1) /* more freezes than a plan can have: a finding of others */
+    if (!S_ISREG(entry->mode) || !digest_from(entry->sha256.data, entry->sha256.len, &digest))
         return 0;
-    told = &withheld->inputs[withheld->count++];
-    (void)snprintf(told->name, sizeof told->name, "%s", input);
-    told->missing = withheld_distinct(missing, missing_count);
-    told->present = withheld_distinct(present, present_count);
-    return 0;
+    if (!pack_number(pack, PACK_INPUT, &digest, &number))
+        return bytes_add(&withheld->missing, digest.bytes, DIGEST_BYTES, LIMIT_FREEZE_BYTES, err);
+    if (bytes_add(&withheld->present, digest.bytes, DIGEST_BYTES, LIMIT_FREEZE_BYTES, err) < 0)
+        return err->code;
+    object_bytes = pack_object_at(pack, PACK_INPUT, number).size_bytes;
+    if (object_bytes < WITHHELD_SALT_BYTES || object_bytes - WITHHELD_SALT_BYTES != entry->size_bytes) {
+        finding_add(findings, "FORMAT 7.11: the object of a local file of %" PRIu64 " bytes has %" PRIu64,
+                    entry->size_bytes, object_bytes);
+        return 0;
+    }
+    if ((withheld->checked[number / 8] >> (number % 8)) & 1)
+        return 0;
+    withheld->checked[number / 8] |= (uint8_t)(1u << (number % 8));
+    return withheld_check(withheld, pack, &digest, entry, findings, err);
+}
+
+void withheld_end(struct withheld *withheld, const char *input)
+{
+    struct withheld_input *told;
+
+    if (withheld->count <= LIMIT_INPUTS) { /* more freezes than a plan can have: a finding of others */
+        told = &withheld->inputs[withheld->count++];
+        (void)snprintf(told->name, sizeof told->name, "%s", input);
+        told->missing = withheld_distinct(&withheld->missing);
+        told->present = withheld_distinct(&withheld->present);
+    }
+    bytes_done(&withheld->missing);
+    bytes_done(&withheld->present);
 }
 
 uint64_t withheld_missing(const struct withheld *withheld)

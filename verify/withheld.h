@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "formats/pack.h"
 #include "proto/exhibit.pb-c.h"
@@ -26,15 +27,19 @@ struct withheld {
     size_t count;
     bool has_salt; /* an object told it */
     uint8_t salt[WITHHELD_SALT_BYTES];
-    uint8_t *checked; /* a bit for each input object that was looked into, owned */
+    uint8_t *checked;              /* a bit for each input object that was looked into, owned */
+    struct bytes missing, present; /* digests of the files of the input at hand */
 };
 
 /*
- * Goes through the first freeze of a local input: counts the objects that are missing, and checks of the others size
- * and salt. Faults become findings. ERR_SYSTEM: could not.
+ * Takes an entry of the first freeze of a local input: checks size and salt of its object, if that is there. Faults
+ * become findings. ERR_SYSTEM: could not. After the last one, withheld_end.
  */
-int withheld_follow(struct withheld *withheld, struct pack *pack, const Exhibit__FreezeList *list, const char *input,
+int withheld_follow(struct withheld *withheld, struct pack *pack, const Exhibit__FreezeEntry *entry,
                     struct findings *findings, struct err *err);
+
+/* Counts the objects of the input whose entries were taken. */
+void withheld_end(struct withheld *withheld, const char *input);
 
 /* How many objects are missing, of all inputs. */
 uint64_t withheld_missing(const struct withheld *withheld);

@@ -85,6 +85,7 @@ static int take_grant(const struct reader *reader, const struct yaml_node *node,
     bool optional = node->kind == YAML_MAP;
     unsigned line = node->line;
     const char *text;
+    char *taken;
     int code = 0;
 
     if (optional)
@@ -97,9 +98,11 @@ static int take_grant(const struct reader *reader, const struct yaml_node *node,
         code = fill(reader, node, text, &path, err);
     if (code < 0)
         return code;
+    taken = bytes_to_text(&path);
+    if (taken == NULL)
+        return err_set_errno(err, "memory for a path");
     policy->grants[policy->grant_count++] =
-        (struct grant){.kind = kind, .path = (char *)path.data, .optional = optional, .line = line};
-    path = (struct bytes){0};
+        (struct grant){.kind = kind, .path = taken, .optional = optional, .line = line};
     return 0;
 }
 

@@ -43,10 +43,11 @@ PARTIAL = r"\.it\.exhibit\.partial-\w+"
 MADE = ("pipe", "pidfd", "socket", "epoll", "inotify", "signalfd")  # descriptors of no file
 # Without one of these a recording may do with less: with snapshots, with what it could see of a folder.
 DONE_WITHOUT = ("socket", "inotify", "openat2")
+HEAP_LEFT = "tmp"  # where large tables are spilled: without that they stay in the heap
 CALLS = {"pack": {"write": (WRITTEN, PARTIAL), "fsync": (WHOLE, PARTIAL), "rename": (WHOLE, PARTIAL),
                   "fsync-folder": (WHOLE, r"worker-\d")},
          "spool": {call: (SPOOLED, r"#\d+|spool-\w+") for call in ("write", "splice")},
-         "descriptor": {"open-pack": (("EMFILE",), PARTIAL), "open-spool": (("EMFILE",), r"exhibit-\w+"),
+         "descriptor": {"open-pack": (("EMFILE",), PARTIAL), "open-spool": (("EMFILE",), rf"exhibit-\w+|{HEAP_LEFT}"),
                         "openat2": (("EMFILE",), r".+"), **{call: (("EMFILE",), "-") for call in MADE}}}
 CASES = {f"case-{i}": (shell(f"echo {i}; echo kept > {{scratch}}/left-{i}"), {"exit": 0}) for i in range(3)}
 # Its blocks are written while it runs: the more of them, the more steps. What it says in one mode is enough.
@@ -148,8 +149,10 @@ class Worker:
         out.unlink(missing_ok=True)
         self.count["salvaged"] += 1
 
-    def ends(self, kind, call):
-        """Whether a fault of this kind in this call ends the recording."""
+    def ends(self, kind, call, name):
+        """Whether a fault of this kind in this call on this file ends the recording."""
+        if name == HEAP_LEFT:
+            return False
         if kind in HARMLESS:
             return kind == "EINTR" and call not in ("write", "splice")
         return call != "splice"  # refused, it is followed by a read and a write, and these tell
@@ -173,7 +176,7 @@ class Worker:
             self.want(done.code == -9, f"exit {done.code}")
             self.want(log[-1:] == landed, "it went on after the kill")
         elif landed and (done.code == 5 if landed[0].split()[1] in DONE_WITHOUT
-                         else self.ends(kind, landed[0].split()[1])):
+                         else self.ends(kind, *landed[0].split()[1:3])):
             lines = [line for line in done.err.splitlines() if "had left" not in line]
             self.want(done.code == 5 and len(lines) == 1, f"exit {done.code}: {done.err}")
             self.want(not bundle.exists() and not self.partials(), "it left a file")

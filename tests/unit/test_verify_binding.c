@@ -131,7 +131,7 @@ static void other_stdin(struct stage *s)
 {
     static uint8_t bytes[] = "in";
 
-    s->plan.cases[0].stdin_bytes = (struct bytes){bytes, 2, 3};
+    s->plan.cases[0].stdin_bytes = (struct bytes){.data = bytes, .size_bytes = 2};
 }
 
 static void other_rounds(struct stage *s)

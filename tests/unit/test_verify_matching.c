@@ -199,7 +199,9 @@ static void check_with_posix(const char *expression, const struct oracle_regex *
 
         for (size_t at = 0; at < size_bytes; at++)
             text[at] = "abcd"[chance(4)];
-        assert_int_equal(matching_regex(regex, &(struct bytes){(uint8_t *)text, size_bytes, 0}, &described, &err), 0);
+        assert_int_equal(
+            matching_regex(regex, &(struct bytes){.data = (uint8_t *)text, .size_bytes = size_bytes}, &described, &err),
+            0);
         if (described != (regexec(&posix, text, 0, NULL, 0) == 0))
             fail_msg("%s on \"%s\": %d", expression, text, described);
     }
@@ -231,7 +233,7 @@ static void expressions_describe_what_they_do_for_another_engine(void **state)
 /* All that has to be tried one after another by an engine that goes back takes longer than anybody waits. */
 static void the_time_does_not_grow_with_the_ways_to_match(void **state)
 {
-    struct bytes text = {malloc(LIMIT_REGEX_STREAM_BYTES), LIMIT_REGEX_STREAM_BYTES, 0};
+    struct bytes text = {.data = malloc(LIMIT_REGEX_STREAM_BYTES), .size_bytes = LIMIT_REGEX_STREAM_BYTES};
     const char *const expressions[] = {"^((a|a)+|(aa?)+)+b$", "(a?a){100}b", "(a{1,5}){50}b"};
     struct err err;
 

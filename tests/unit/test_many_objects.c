@@ -1,0 +1,380 @@
+/* Tables of any size in little of the heap: strings that go to a file, digests in order, packs of many objects, long
+ * lists. */
+#include "formats/freeze.h"
+#include "formats/message.h"
+#include "test_pack_fixture.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MIB (1u << 20)
+#define OBJECTS 700000u            /* 33 MiB of index, and in the writer 8 more to look them up by */
+#define HEAP_MOST_BYTES (8u * MIB) /* as base/bytes.h says: little; and what else is there stands still */
+#define NOISE_BYTES (6u * MIB)
+
+static size_t anonymous_bytes(void)
+{
+    char line[256];
+    size_t kib = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+
+    assert_non_null(status);
+    while (fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "RssAnon: %zu", &kib) == 1)
+            break;
+    (void)fclose(status);
+    assert_true(kib > 0);
+    return kib * 1024;
+}
+
+static void want_little_more(size_t before)
+{
+    if (!EXHIBIT_SANITIZED) /* their own memory grows with what is freed */
+        assert_in_range(anonymous_bytes(), 0, before + HEAP_MOST_BYTES + NOISE_BYTES);
+}
+
+static uint8_t byte_at(size_t at)
+{
+    return (uint8_t)(at * 2654435761u >> 13);
+}
+
+static void strings_beyond_a_little_of_the_heap_are_kept_in_a_file(void **state)
+{
+    enum { STRINGS = 24, EACH = 3 * MIB };
+    struct bytes strings[STRINGS] = {0};
+    size_t before = anonymous_bytes(), in_heap = 0;
+    struct err err;
+
+    (void)state;
+    for (size_t at = 0; at < EACH; at += 4096) /* they grow side by side */
+        for (size_t i = 0; i < STRINGS; i++) {
+            uint8_t part[4096];
+
+            for (size_t j = 0; j < sizeof part; j++)
+                part[j] = byte_at(i * EACH + at + j);
+            must(bytes_add(&strings[i], part, sizeof part, SIZE_MAX - 1, &err), &err);
+        }
+    want_little_more(before);
+    for (size_t i = 0; i < STRINGS; i++) {
+        in_heap += strings[i].is_spilled ? 0 : strings[i].room_bytes;
+        assert_int_equal(strings[i].size_bytes, EACH);
+        assert_int_equal(strings[i].data[EACH], 0);
+        for (size_t at = 0; at < EACH; at++)
+            if (strings[i].data[at] != byte_at(i * EACH + at))
+                fail_msg("string %zu has another byte at %zu", i, at);
+    }
+    assert_in_range(in_heap, 1, HEAP_MOST_BYTES);
+    for (size_t i = 0; i < STRINGS; i++)
+        bytes_done(&strings[i]);
+    must(bytes_reserve(&strings[0], 4 * MIB, SIZE_MAX - 1, &err), &err); /* what was freed is not counted */
+    assert_false(strings[0].is_spilled);
+    bytes_done(&strings[0]);
+}
+
+static void a_text_is_the_callers_wherever_its_bytes_were(void **state)
+{
+    struct bytes small = {0}, large = {0}, none = {0};
+    struct err err;
+    char *text;
+
+    (void)state;
+    text = bytes_to_text(&none);
+    assert_string_equal(text, "");
+    free(text);
+    must(bytes_add(&small, "word", 4, 100, &err), &err);
+    text = bytes_to_text(&small);
+    assert_string_equal(text, "word");
+    assert_null(small.data);
+    free(text);
+    must(bytes_reserve(&large, 20 * MIB, SIZE_MAX - 1, &err), &err);
+    assert_true(large.is_spilled);
+    must(bytes_add(&large, "word", 4, SIZE_MAX - 1, &err), &err);
+    text = bytes_to_text(&large);
+    assert_string_equal(text, "word");
+    assert_null(large.data);
+    free(text);
+}
+
+/* Where no file can be made, or not so large a one, the heap has to do: nothing fails, and no signal comes. */
+static int without_file(const char *folder, rlim_t most_bytes)
+{
+    pid_t child = fork(); /* a program that has not opened one */
+    int status = 0;
+
+    if (child == 0) {
+        const struct rlimit limit = {most_bytes, most_bytes};
+        char self[4096];
+        ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+
+        self[size < 0 ? 0 : size] = 0;
+        if (setenv("TMPDIR", folder, 1) == 0 && setrlimit(RLIMIT_FSIZE, &limit) == 0)
+            (void)execl(self, self, "grow", (char *)NULL);
+        _exit(99);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+/* What that program does: 0 where a large string is in a file, 1 in the heap. */
+static int grow(void)
+{
+    struct bytes bytes = {0};
+    struct err err;
+
+    for (size_t i = 0; i < 40; i++)
+        if (bytes_reserve(&bytes, MIB, SIZE_MAX - 1, &err) < 0)
+            return 3;
+        else
+            bytes.size_bytes += MIB;
+    memset(bytes.data, 7, bytes.size_bytes);
+    return bytes.is_spilled ? 0 : 1;
+}
+
+static void without_a_file_the_heap_has_to_do(void **state)
+{
+    (void)state;
+    assert_int_equal(without_file("/tmp", RLIM_INFINITY), 0);
+    assert_int_equal(without_file("/nonexistent", RLIM_INFINITY), 0); /* another folder is tried */
+    assert_int_equal(without_file("/tmp", MIB), 1 << 8);
+}
+
+static void digests_come_in_order_with_what_follows_them(void **state)
+{
+    enum { COUNT = 50000, RECORD = 40 };
+    uint8_t *records = malloc((size_t)COUNT * RECORD);
+
+    (void)state;
+    assert_non_null(records);
+    for (uint32_t i = 0; i < COUNT; i++) { /* each number four times, and a third of them begin alike */
+        uint32_t number = i / 4;
+        struct digest digest = digest_of(&number, sizeof number);
+
+        if (number % 3 == 0)
+            memset(digest.bytes, 0x5a, 3);
+        memcpy(records + (size_t)i * RECORD, digest.bytes, DIGEST_BYTES);
+        memcpy(records + (size_t)i * RECORD + DIGEST_BYTES, &number, sizeof number);
+        memcpy(records + (size_t)i * RECORD + DIGEST_BYTES + 4, &number, sizeof number);
+    }
+    digest_sort(records, COUNT, RECORD);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const uint8_t *record = records + (size_t)i * RECORD;
+        struct digest digest;
+        uint32_t number, again;
+
+        memcpy(&number, record + DIGEST_BYTES, sizeof number);
+        memcpy(&again, record + DIGEST_BYTES + 4, sizeof again);
+        digest = digest_of(&number, sizeof number);
+        if (number % 3 == 0)
+            memset(digest.bytes, 0x5a, 3);
+        assert_memory_equal(record, digest.bytes, DIGEST_BYTES);
+        assert_int_equal(number, again);
+        if (i > 0)
+            assert_true(memcmp(record - RECORD, record, DIGEST_BYTES) <= 0);
+    }
+    digest_sort(records, 0, RECORD);
+    free(records);
+}
+
+static void a_pack_of_many_objects_takes_little_memory(void **state)
+{
+    size_t before = anonymous_bytes();
+    struct pack_writer *writer = NULL;
+    struct pack *pack = NULL;
+    struct digest receipt = {0}, digest;
+    struct err err;
+    int fd;
+
+    (void)state;
+    must(pack_writer_new(test_folder_fd, "p", &writer, &err), &err);
+    must(pack_put(writer, PACK_OBSERVATION, "receipt", 7, &receipt, &err), &err);
+    for (uint32_t i = 0; i < OBJECTS; i++)
+        must(pack_put(writer, PACK_INPUT, &i, sizeof i, &digest, &err), &err);
+    if (!EXHIBIT_SANITIZED) /* with the open blocks and what compresses them */
+        assert_in_range(anonymous_bytes(), 0, before + 48 * MIB);
+    must(pack_writer_finish(writer, &receipt, NULL, &err), &err);
+    before = anonymous_bytes();
+    fd = openat(test_folder_fd, "p", O_RDONLY | O_CLOEXEC);
+    must(pack_open(fd, &pack, &err), &err);
+    want_little_more(before);
+    for (uint32_t i = 0; i < OBJECTS; i += 997) {
+        digest = digest_of(&i, sizeof i);
+        assert_true(pack_find(pack, PACK_INPUT, &digest, NULL));
+    }
+    must(pack_check(pack, &err), &err);
+    assert_int_equal(pack_object_count(pack, PACK_INPUT), OBJECTS);
+    pack_close(pack);
+    (void)close(fd);
+}
+
+/* ---- lists ---- */
+
+static void entry_add(struct bytes *list, const char *path, size_t path_bytes, uint32_t mode)
+{
+    Exhibit__FreezeEntry entry = EXHIBIT__FREEZE_ENTRY__INIT, *entries[] = {&entry};
+    Exhibit__FreezeList one = EXHIBIT__FREEZE_LIST__INIT;
+    AUTO_BYTES struct bytes packed = {0};
+    struct err err;
+
+    entry.path = (ProtobufCBinaryData){path_bytes, (uint8_t *)path};
+    entry.mode = mode;
+    one.n_entries = 1;
+    one.entries = entries;
+    must(message_pack(&one.base, SIZE_MAX - 1, &packed, &err), &err);
+    must(bytes_add(list, packed.data, packed.size_bytes, SIZE_MAX - 1, &err), &err);
+}
+
+/* What the entries of a list were. */
+struct seen {
+    uint32_t count;
+    struct bytes packed; /* as a list again */
+    uint32_t last;       /* the number after which it is enough; 0: none is */
+};
+
+static int seen_add(void *context, const Exhibit__FreezeEntry *entry, const struct cursor *packed, struct err *err)
+{
+    struct seen *seen = context;
+    AUTO_BYTES struct bytes again = {0};
+
+    must(message_pack(&entry->base, SIZE_MAX - 1, &again, err), err);
+    assert_int_equal(again.size_bytes, packed->left_bytes);
+    assert_memory_equal(again.data, packed->at, packed->left_bytes);
+    entry_add(&seen->packed, (const char *)entry->path.data, entry->path.len, entry->mode);
+    seen->count++;
+    return seen->count == seen->last ? err_set(err, ERR_USAGE, "enough") : 0;
+}
+
+/* A pack whose receipt is the list. */
+static struct pack *list_keep(const struct bytes *list, struct digest *out, int *out_fd)
+{
+    struct pack_writer *writer = NULL;
+    struct pack *pack = NULL;
+    struct err err;
+
+    (void)unlinkat(test_folder_fd, "list", 0);
+    must(pack_writer_new(test_folder_fd, "list", &writer, &err), &err);
+    must(pack_put(writer, PACK_OBSERVATION, list->data, list->size_bytes, out, &err), &err);
+    must(pack_writer_finish(writer, out, NULL, &err), &err);
+    *out_fd = openat(test_folder_fd, "list", O_RDONLY | O_CLOEXEC);
+    must(pack_open(*out_fd, &pack, &err), &err);
+    return pack;
+}
+
+/* Reads the list of a pack and of memory; both say the same. */
+static int list_read(const struct bytes *list, struct seen *seen, struct err *err)
+{
+    struct seen again = {.last = seen->last};
+    struct digest digest = {0};
+    struct err other = {0};
+    int fd, code;
+    struct pack *pack = list_keep(list, &digest, &fd);
+
+    code = freeze_read(pack, &digest, false, seen_add, seen, err);
+    assert_int_equal(freeze_walk(list->data, list->size_bytes, seen_add, &again, &other), code);
+    assert_int_equal(again.count, seen->count);
+    if (code < 0)
+        assert_string_equal(other.text, err->text);
+    bytes_done(&again.packed);
+    pack_close(pack);
+    (void)close(fd);
+    return code;
+}
+
+static void a_list_over_many_blocks_comes_entry_by_entry(void **state)
+{
+    enum { ENTRIES = 90000, LONG = 9 * MIB };
+    AUTO_BYTES struct bytes list = {0};
+    struct seen seen = {0};
+    size_t before;
+    char *path = malloc(LONG);
+    struct err err;
+
+    (void)state;
+    assert_non_null(path);
+    memset(path, 'x', LONG);
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        char name[64];
+
+        entry_add(&list, name, (size_t)snprintf(name, sizeof name, "some/folder/and/a/file/called-%08" PRIu32, i),
+                  S_IFREG | 0644);
+        if (i == 50000) /* longer than a block */
+            entry_add(&list, path, LONG, S_IFREG | 0600);
+    }
+    free(path);
+    before = anonymous_bytes();
+    must(list_read(&list, &seen, &err), &err);
+    want_little_more(before + 16 * MIB); /* a block as it is compressed, as it is decoded, and its decoder */
+    assert_int_equal(seen.count, ENTRIES + 1);
+    assert_int_equal(seen.packed.size_bytes, list.size_bytes);
+    assert_memory_equal(seen.packed.data, list.data, list.size_bytes);
+    bytes_done(&seen.packed);
+    seen = (struct seen){.last = 7};
+    assert_int_equal(list_read(&list, &seen, &err), ERR_USAGE);
+    assert_string_equal(err.text, "enough");
+    bytes_done(&seen.packed);
+}
+
+static void what_is_no_list_is_refused_where_it_is_none(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t size_bytes;
+        int code;
+        uint32_t count; /* of entries before it */
+        const char *why;
+    } cases[] = {
+        {"\x0a\x05\x10\xa4\x83\x02", 6, ERR_FORMAT, 1, "FORMAT 7.5: not a FreezeList"}, /* cut */
+        {"\x0a", 1, ERR_FORMAT, 1, "FORMAT 7.5: not a FreezeList"},
+        {"\x12\x04\x10\xa4\x83\x02", 6, ERR_FORMAT, 1, "FORMAT 7.5: not a FreezeList"},     /* another field */
+        {"\x0a\x84\x00\x10\xa4\x83\x02", 7, ERR_FORMAT, 1, "FORMAT 7.5: not a FreezeList"}, /* a length spelled long */
+        {"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, ERR_FORMAT, 1, "FORMAT 7.5: not a FreezeList"},
+        {"\x0a\x81\x80\x80\x80\x01", 6, ERR_FORMAT, 1, "FORMAT 7.5: not a FreezeList"},
+        {"\x0a\x06\x10\xa4\x83\x02\x18\x00", 8, ERR_FORMAT, 1, "is not in its shortest form"},
+        {"\x0a\x02\x30\x01", 4, ERR_FORMAT, 1, "which this version does not know"},
+        {"\x0a\x04\x10\xa4\x83\x02", 6, 0, 2, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO_BYTES struct bytes list = {0};
+        struct seen seen = {0};
+        struct err err = {0};
+
+        entry_add(&list, "", 0, S_IFDIR | 0755);
+        must(bytes_add(&list, cases[i].bytes, cases[i].size_bytes, 1000, &err), &err);
+        if (list_read(&list, &seen, &err) != cases[i].code || seen.count != cases[i].count ||
+            (cases[i].code < 0 && strstr(err.text, cases[i].why) == NULL))
+            fail_msg("case %zu: %d, %" PRIu32 " entries: %s", i, err.code, seen.count, err.text);
+        bytes_done(&seen.packed);
+    }
+}
+
+int main(int argc, char **argv)
+{
+#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_beyond_a_little_of_the_heap_are_kept_in_a_file),
+        cmocka_unit_test(a_text_is_the_callers_wherever_its_bytes_were),
+        cmocka_unit_test(without_a_file_the_heap_has_to_do),
+        cmocka_unit_test(digests_come_in_order_with_what_follows_them),
+        IN_FOLDER(a_pack_of_many_objects_takes_little_memory),
+        IN_FOLDER(a_list_over_many_blocks_comes_entry_by_entry),
+        IN_FOLDER(what_is_no_list_is_refused_where_it_is_none),
+    };
+#undef IN_FOLDER
+
+    if (argc == 2 && strcmp(argv[1], "grow") == 0)
+        return grow();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

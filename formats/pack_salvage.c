@@ -255,3 +255,22 @@ int pack_salvage(int fd, int spool_fd, int (*take)(void *context, const struct p
     free(salvage.content);
     return code;
 }
+
+int pack_found_read(const struct pack_found *found, size_t max_bytes, struct bytes *out, struct err *err)
+{
+    size_t size_bytes = (size_t)found->size_bytes;
+
+    if (found->size_bytes > max_bytes)
+        return err_set(err, ERR_LIMIT, "an object of %" PRIu64 " bytes where at most %zu are taken", found->size_bytes,
+                       max_bytes);
+    out->size_bytes = 0;
+    if (bytes_reserve(out, size_bytes, max_bytes, err) < 0)
+        return err->code;
+    if (found->content != NULL && size_bytes > 0)
+        memcpy(out->data, found->content, size_bytes);
+    else if (found->content == NULL && file_pread_all(found->fd, out->data, size_bytes, 0, err) < 0)
+        return err->code;
+    out->size_bytes = size_bytes;
+    out->data[size_bytes] = 0;
+    return 0;
+}

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/bytes.h"
 #include "formats/pack.h"
 
 /* An object that was found, its digest checked. Valid during the call only. */
@@ -13,6 +14,9 @@ struct pack_found {
     const void *content; /* NULL where it has more than LIMIT_BLOCK_BYTES; then it is in fd, from its start */
     int fd;
 };
+
+/* Reads an object of at most max_bytes, replacing what was in out. ERR_LIMIT: it has more. ERR_SYSTEM. */
+int pack_found_read(const struct pack_found *found, size_t max_bytes, struct bytes *out, struct err *err);
 
 /*
  * Hands on each object in the order of the file, until the first group that is not whole; an object whose last byte is

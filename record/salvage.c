@@ -196,15 +196,16 @@ static int list_take(void *context, const struct pack_found *found, struct err *
     struct salvaging *salvaging = context;
     size_t named_bytes = salvaging->named.size_bytes;
     bool empty_frozen = salvaging->empty_frozen;
+    AUTO_BYTES struct bytes list = {0};
     struct err other;
 
     if (found->part == PACK_OBSERVATION && found->content != NULL && found->size_bytes <= LIMIT_YAML_BYTES &&
         memcmp(found->digest.bytes, salvaging->plan, DIGEST_BYTES) == 0)
         return version_find(salvaging, found, err);
-    if (found->part != PACK_OBSERVATION || found->content == NULL ||
-        !digests_have(&salvaging->lists, found->digest.bytes))
+    if (found->part != PACK_OBSERVATION || !digests_have(&salvaging->lists, found->digest.bytes))
         return 0;
-    if (freeze_walk(found->content, (size_t)found->size_bytes, named_take, salvaging, &other) == 0)
+    if (pack_found_read(found, LIMIT_FREEZE_BYTES, &list, &other) == 0 &&
+        freeze_walk(list.data, list.size_bytes, named_take, salvaging, &other) == 0)
         return 0;
     salvaging->named.size_bytes = named_bytes; /* it is no list, and names nothing */
     salvaging->empty_frozen = empty_frozen;

@@ -47,14 +47,17 @@ int salvage_inputs_plan(struct salvage_inputs *inputs, const struct pack_found *
 int salvage_inputs_list(struct salvage_inputs *inputs, const struct pack_found *found, struct err *err)
 {
     const struct salvage_list *lists = (const struct salvage_list *)inputs->lists.data;
+    AUTO_BYTES struct bytes list = {0};
 
-    if (found->part != PACK_OBSERVATION || found->content == NULL)
+    if (found->part != PACK_OBSERVATION)
         return 0;
     for (size_t i = 0; i < inputs->lists.size_bytes / sizeof *lists; i++) {
         if (!digest_equal(&found->digest, &lists[i].digest) ||
             !needs_plan_keeps(inputs->has_plan ? &inputs->plan : NULL, lists[i].input))
             continue;
-        return needs_add_list(&inputs->needs, found->content, (size_t)found->size_bytes, err);
+        if (pack_found_read(found, LIMIT_FREEZE_BYTES, &list, err) < 0)
+            return err->code;
+        return needs_add_list(&inputs->needs, list.data, list.size_bytes, err);
     }
     return 0;
 }

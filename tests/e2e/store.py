@@ -19,8 +19,10 @@ import unittest
 import fourth
 from hostile import BUILD, Place, run, shell
 from pack import INPUTS, OBSERVATIONS, Pack
+from records import Bundle
 
-FILES, LARGE = 40, 6_000_000
+FILES, LARGE, LISTED = 40, 6_000_000, 18_000
+FOOTER_BYTES = 208
 HEX = "[0-9a-f]{64}"
 Block = collections.namedtuple("Block", "at size")
 
@@ -34,6 +36,13 @@ def tree_make(folder):
     (folder / "same").write_bytes((folder / "file-3").read_bytes())
     (folder / "large").write_bytes(chance.randbytes(LARGE))
     (folder / "empty").write_bytes(b"")
+
+
+def many_make(folder):
+    """So many files with long names that their list is longer than a block."""
+    folder.mkdir()
+    for number in range(LISTED):
+        (folder / f"{number:0220d}").write_bytes(b"%d" % (number % 50))
 
 
 class Recorder:
@@ -416,6 +425,30 @@ class Refused(unittest.TestCase):
         self.assertEqual((done.code, done.out), (5, ""))
         self.assertRegex(done.err, "store/lock: Permission denied")
         self.assertEqual(list((it.place.folder / "work").iterdir()), [])
+
+
+class LongLists(unittest.TestCase):
+    """Of a recording of many files that was killed."""
+
+    def test_what_a_list_longer_than_a_block_names_is_salvaged_as_that(self):
+        recorder = Recorder("long", tree=many_make)
+        first, _ = recorder.record()
+        second, _ = recorder.record()
+        whole = inputs(first)
+        self.assertEqual((len(whole), len(inputs(second))), (50, 0))
+        for pack in first, second:
+            cut, out = recorder.place.folder / "cut", recorder.place.folder / f"{pack.stem[:9]}.exhibit"
+            cut.write_bytes(pack.read_bytes()[:-FOOTER_BYTES])
+            made = run("exhibit-record", "salvage", cut, "--store", recorder.store, "-o", out)
+            self.assertEqual(made.returncode, 3, made)
+            self.assertIn("; 0 that it names are nowhere", made.stdout)
+            bundle = Bundle(out)
+            lists = {event.freeze.list_sha256 for event in bundle.of("freeze")}
+            self.assertGreater(max(bundle.pack.size_of(digest, OBSERVATIONS) for digest in lists), 4 << 20)
+            self.assertFalse(set(bundle.receipt.loose_sha256) & set(whole))  # these are its receipt and claim
+            bundle.pack.close()
+            self.assertEqual(inputs(out), whole)
+            self.assertEqual(run("exhibit-verify", out).returncode, 3)
 
 
 class Ended(unittest.TestCase):

@@ -23,6 +23,7 @@ struct copying {
     enum pack_part part;
     const struct pack_index *index;
     struct copy_object *objects; /* object_count of them */
+    struct bytes objects_room;
     uint32_t object_count;
     uint8_t *whole; /* a bit for each block: all objects in it are taken */
     uint8_t *frame; /* FRAME_BLOCK_MAX_BYTES; NULL before the first */
@@ -148,9 +149,10 @@ static int objects_list(struct copying *copying, const struct pack_wish *wish, s
 {
     const struct pack_index *index = copying->index;
 
-    copying->objects = calloc((size_t)index->object_count + 1, sizeof *copying->objects);
-    if (copying->objects == NULL)
-        return err_set(err, ERR_SYSTEM, "no memory for %u objects", index->object_count);
+    if (bytes_reserve(&copying->objects_room, (size_t)index->object_count * sizeof *copying->objects, SIZE_MAX - 1,
+                      err) < 0)
+        return err_wrap(err, "%u objects", index->object_count);
+    copying->objects = (struct copy_object *)(void *)copying->objects_room.data;
     for (uint32_t i = 0; i < index->object_count; i++) {
         struct layout_object object = pack_index_object(index, i);
 
@@ -358,7 +360,7 @@ static int part_copy(struct copying *copying, const struct pack_wish *wish, stru
 
 static void copying_done(struct copying *copying)
 {
-    free(copying->objects);
+    bytes_done(&copying->objects_room);
     free(copying->whole);
     free(copying->frame);
     bytes_done(&copying->journal);

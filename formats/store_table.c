@@ -23,7 +23,7 @@ void store_table_done(struct store_table *table)
         if (table->sources != NULL && table->fds[i].fd >= 0)
             (void)close(table->fds[i].fd);
     free(table->sources);
-    free(table->entries);
+    bytes_done(&table->entries_room);
     *table = (struct store_table){0};
 }
 
@@ -71,7 +71,6 @@ bool store_table_size_may_be(const struct store_table *table, uint64_t size_byte
 struct filling {
     struct store_table *table;
     uint32_t room; /* how many entries there may be */
-    size_t allocated;
     uint8_t *piece; /* PIECE_RECORDS of them */
 };
 
@@ -80,15 +79,10 @@ static int enter(struct filling *filling, uint32_t first, uint32_t count, struct
 {
     struct store_table *table = filling->table;
 
-    if ((size_t)table->entry_count + count > filling->allocated) {
-        size_t wanted = filling->allocated * 2 < 4 * PIECE_RECORDS ? 4 * PIECE_RECORDS : filling->allocated * 2;
-        uint64_t *grown = realloc(table->entries, wanted * sizeof *grown);
-
-        if (grown == NULL)
-            return err_set_errno(err, "memory for a table of %zu inputs", wanted);
-        table->entries = grown;
-        filling->allocated = wanted;
-    }
+    table->entries_room.size_bytes = table->entry_count * sizeof *table->entries;
+    if (bytes_reserve(&table->entries_room, count * sizeof *table->entries, SIZE_MAX - 1, err) < 0)
+        return err_wrap(err, "a table of inputs");
+    table->entries = (uint64_t *)(void *)table->entries_room.data;
     for (uint32_t i = 0; i < count; i++) {
         struct layout_object object = layout_object_take(filling->piece + (size_t)i * PACK_OBJECT_BYTES);
 

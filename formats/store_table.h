@@ -27,6 +27,7 @@ struct store_table {
     const struct store *store;    /* borrowed */
     struct store_source *sources; /* one for each pack of the store */
     uint64_t *entries;            /* beginning of the digest << 32 | number in the table; ascending */
+    struct bytes entries_room;
     uint32_t entry_count;
     uint8_t sizes[8192]; /* a bit for sizes of large objects */
     struct {

@@ -70,7 +70,7 @@ bool store_table_size_may_be(const struct store_table *table, uint64_t size_byte
 /* Entries as they are collected. */
 struct filling {
     struct store_table *table;
-    uint32_t room; /* how many entries there may be */
+    uint32_t room;  /* how many entries there may be */
     uint8_t *piece; /* PIECE_RECORDS of them */
 };
 

@@ -50,7 +50,8 @@ static bool grow_in_heap(struct bytes *bytes, size_t room)
 {
     struct bytes grown = {.data = realloc(bytes->is_spilled ? NULL : bytes->data, room),
                           .size_bytes = bytes->size_bytes,
-                          .room_bytes = room};
+                          .room_bytes = room,
+                          .never_spilled = bytes->never_spilled};
 
     if (grown.data == NULL)
         return false;
@@ -68,7 +69,7 @@ static bool grow_in_heap(struct bytes *bytes, size_t room)
 
 int bytes_reserve(struct bytes *bytes, size_t extra_bytes, size_t max_bytes, struct err *err)
 {
-    size_t wanted, room;
+    size_t wanted, room, counted;
     bool in_file;
 
     if (__builtin_add_overflow(bytes->size_bytes, extra_bytes, &wanted) || wanted > max_bytes || wanted == SIZE_MAX)
@@ -79,7 +80,9 @@ int bytes_reserve(struct bytes *bytes, size_t extra_bytes, size_t max_bytes, str
     while (room <= wanted)
         if (__builtin_add_overflow(room, room, &room))
             room = wanted + 1;
-    in_file = bytes->is_spilled || (room >= COUNTED_BYTES && atomic_load(&heap_bytes) + room > HEAP_MOST_BYTES);
+    counted = bytes->is_spilled || bytes->room_bytes < COUNTED_BYTES ? 0 : bytes->room_bytes;
+    in_file = bytes->is_spilled || (!bytes->never_spilled && room >= COUNTED_BYTES &&
+                                    atomic_load(&heap_bytes) - counted + room > HEAP_MOST_BYTES);
     if (!(in_file && move_to_file(bytes, room)) && !grow_in_heap(bytes, room))
         return err_set_errno(err, "memory for %zu bytes", room);
     bytes->data[bytes->size_bytes] = 0;

@@ -15,7 +15,8 @@ struct bytes {
     uint8_t *data; /* NULL while nothing was ever put in */
     size_t size_bytes;
     size_t room_bytes;
-    bool is_spilled; /* the data is spill_new's */
+    bool is_spilled;    /* the data is spill_new's */
+    bool never_spilled; /* set by the owner, before the first byte: nothing of it may reach a disk */
 };
 
 /* Releases what is owned; the struct is then the empty one. Harmless on the empty one. */

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define PIECE_ALIGN_BYTES 65536u /* a multiple of each page size */
@@ -51,6 +53,15 @@ static size_t piece_bytes(size_t size_bytes)
     return (size_bytes + PIECE_ALIGN_BYTES - 1) / PIECE_ALIGN_BYTES * PIECE_ALIGN_BYTES;
 }
 
+/* Whether as much again is left on the disk for others: the bundle may be written to it. True where nobody tells. */
+static bool is_room_left(size_t size_bytes)
+{
+    struct statvfs disk;
+
+    return fstatvfs(spill_fd, &disk) < 0 || disk.f_frsize == 0 ||
+           disk.f_bavail / 2 >= (size_bytes + disk.f_frsize - 1) / disk.f_frsize;
+}
+
 /* A part of the file is used once. What is freed is a hole, so that the file's size alone grows. */
 void *spill_new(size_t size_bytes)
 {
@@ -59,18 +70,25 @@ void *spill_new(size_t size_bytes)
     void *memory;
 
     spill_prepare();
-    if (spill_fd < 0 || getpid() != owner || whole_bytes < size_bytes || whole_bytes > most_bytes)
+    if (spill_fd < 0 || getpid() != owner || whole_bytes < size_bytes || whole_bytes > most_bytes ||
+        !is_room_left(whole_bytes))
         return NULL;
     at = atomic_fetch_add(&next_at, whole_bytes);
-    /* Else a full disk would be told by a signal, when the memory is written to. */
-    if (at > most_bytes - whole_bytes || fallocate(spill_fd, 0, (off_t)at, (off_t)whole_bytes) < 0)
+    if (at > most_bytes - whole_bytes)
         return NULL;
     memory = mmap(NULL, whole_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, spill_fd, (off_t)at);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    /* Else a full disk would be told by a signal, when the memory is written to. */
+    if (fallocate(spill_fd, 0, (off_t)at, (off_t)whole_bytes) == 0)
+        return memory;
+    spill_free(memory, size_bytes); /* a part of it may have been had */
+    return NULL;
 }
 
 void spill_free(void *memory, size_t size_bytes)
 {
-    (void)madvise(memory, piece_bytes(size_bytes), MADV_REMOVE);
+    if (getpid() == owner) /* a child's memory is its parent's */
+        (void)madvise(memory, piece_bytes(size_bytes), MADV_REMOVE);
     (void)munmap(memory, piece_bytes(size_bytes));
 }

@@ -21,32 +21,30 @@ static int not_a_list(struct err *err)
     return err_set(err, ERR_FORMAT, "FORMAT 7.5: not a FreezeList");
 }
 
-/* Takes the packed bytes of the next entry. False: they are not all there yet, or err tells why they never will be. */
-static bool next_take(struct cursor *from, struct cursor *out, struct err *err)
+/* Takes the packed bytes of the next entry. Returns 1, 0 where they are not all there yet, or a negative err_code. */
+static int next_take(struct cursor *from, struct cursor *out, struct err *err)
 {
     struct cursor at = *from;
     uint64_t tag, size_bytes;
 
-    if (!cursor_take_varint(&at, &tag) || tag != ENTRY_TAG || !cursor_take_varint(&at, &size_bytes)) {
-        if (from->left_bytes >= HEAD_MOST_BYTES || (from->left_bytes > 0 && *from->at != ENTRY_TAG))
-            (void)not_a_list(err);
-        return false;
-    }
+    if (!cursor_take_varint(&at, &tag) || tag != ENTRY_TAG || !cursor_take_varint(&at, &size_bytes))
+        return from->left_bytes >= HEAD_MOST_BYTES || (from->left_bytes > 0 && *from->at != ENTRY_TAG) ? not_a_list(err)
+                                                                                                       : 0;
     if (size_bytes > LIMIT_FREEZE_BYTES)
-        (void)not_a_list(err);
-    if (size_bytes > at.left_bytes || !cursor_take_bytes(&at, (size_t)size_bytes, out))
-        return false;
+        return not_a_list(err);
+    if (!cursor_take_bytes(&at, (size_t)size_bytes, out))
+        return 0;
     *from = at;
-    return true;
+    return 1;
 }
 
 /* Takes the entries that are whole; the cursor is at the first that is not then. */
 static int entries_take(struct freeze_reading *reading, struct cursor *from, struct err *err)
 {
     struct cursor packed;
+    int taken;
 
-    err->code = ERR_OK;
-    while (next_take(from, &packed, err)) {
+    while ((taken = next_take(from, &packed, err)) > 0) {
         ProtobufCMessage *message;
 
         if (message_unpack_in(&reading->arena, reading->known, &exhibit__freeze_entry__descriptor, packed.at,
@@ -54,7 +52,7 @@ static int entries_take(struct freeze_reading *reading, struct cursor *from, str
             reading->take(reading->context, (const Exhibit__FreezeEntry *)message, &packed, err) < 0)
             return err->code;
     }
-    return err->code;
+    return taken;
 }
 
 static int piece_take(void *context, const void *piece, size_t size_bytes, struct err *err)

@@ -151,7 +151,7 @@ static int variables_set(const struct session *session, const struct plan_variab
     size_t total_bytes = text_list_size(out);
 
     for (size_t i = 0; i < count; i++) {
-        AUTO_BYTES struct bytes value = {0};
+        AUTO_BYTES struct bytes value = {.never_spilled = true}; /* it may be a secret */
 
         if (bytes_reserve(&value, 1, LIMIT_WORDS_BYTES, err) < 0 || value_expand(session, &from[i], &value, err) < 0)
             return err->code;

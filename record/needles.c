@@ -55,7 +55,7 @@ static int form_add(struct needles *needles, const void *text, size_t size_bytes
     if (grown == NULL)
         return err_set_errno(err, "memory for what is looked for");
     needles->items = grown;
-    grown[needles->count] = (struct needle){.owner = owner, .form = form};
+    grown[needles->count] = (struct needle){.text = {.never_spilled = true}, .owner = owner, .form = form};
     if (bytes_add(&grown[needles->count].text, text, size_bytes, ANY_BYTES, err) < 0)
         return err->code;
     needles->count++;
@@ -66,7 +66,7 @@ static int form_add(struct needles *needles, const void *text, size_t size_bytes
 
 static int hex_add(struct needles *needles, const uint8_t *value, size_t size_bytes, unsigned owner, struct err *err)
 {
-    struct bytes text = {0};
+    struct bytes text = {.never_spilled = true};
     int code = bytes_reserve(&text, 2 * size_bytes, ANY_BYTES, err);
 
     if (code == 0) {
@@ -87,7 +87,7 @@ static int base64_add(struct needles *needles, const uint8_t *value, size_t size
                       struct err *err)
 {
     size_t whole_bytes = before + size_bytes, first = (8 * before + 5) / 6, end = 8 * whole_bytes / 6;
-    struct bytes raw = {0}, text = {0};
+    struct bytes raw = {.never_spilled = true}, text = {.never_spilled = true};
     int code = bytes_add(&raw, "\0\0", before, ANY_BYTES, err);
 
     if (code == 0)
@@ -110,7 +110,7 @@ static int base64_add(struct needles *needles, const uint8_t *value, size_t size
 static int escaped_add(struct needles *needles, const uint8_t *value, size_t size_bytes, unsigned owner,
                        struct err *err)
 {
-    struct bytes text = {0};
+    struct bytes text = {.never_spilled = true};
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < size_bytes; i++) {
@@ -173,6 +173,7 @@ int needle_flow_look(struct needle_flow *flow, const struct needles *needles, co
     if (*out_found || kept == 0)
         return 0;
     over = size_bytes < kept ? size_bytes : kept;
+    tail->never_spilled = true; /* it may be the beginning of a value */
     if (bytes_add(tail, from, over, ANY_BYTES, err) < 0)
         return err->code;
     *out_found = needles_find(needles, tail->data, tail->size_bytes, out);

@@ -21,6 +21,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -269,7 +270,7 @@ static int receipt_put(struct salvaging *salvaging, struct bytes *loose, struct 
     receipt.loose_sha256 = digests;
     receipt.n_loose_sha256 = count;
     if (message_pack(&receipt.base, LIMIT_RECEIPT_BYTES, &packed, err) < 0)
-        return err->code;
+        return err_wrap(err, "a receipt of %zu objects of which no list had been written", count);
     return pack_put(salvaging->pack, PACK_OBSERVATION, packed.data, packed.size_bytes, out, err);
 }
 
@@ -284,6 +285,9 @@ static int parts_open(struct salvaging *salvaging, struct err *err)
     salvaging->from_fd = open(request->from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (salvaging->from_fd < 0)
         return err_set(err, ERR_USAGE, "%s: %s", request->from, strerror(errno));
+    if (flock(salvaging->from_fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return err_set(err, ERR_USAGE, "%s: its recorder is still at work; wait until it has ended, or end it",
+                       request->from);
     if (pack_open(salvaging->from_fd, &finished, &partial) == 0) {
         const struct digest receipt = pack_receipt(finished);
         char name[STORE_NAME_BYTES];

@@ -139,8 +139,9 @@ static json_t *summary_json(const struct summary *summary)
 
 static void summary_print_text(const struct summary *summary, FILE *out)
 {
-    (void)fprintf(out, "%zu bundles: %zu replayed, %zu malformed or false, %zu could not be read\n", summary->bundles,
-                  summary->bundles - summary->malformed - summary->unread, summary->malformed, summary->unread);
+    (void)fprintf(out, "%zu bundle%s: %zu replayed, %zu malformed or false, %zu could not be read\n", summary->bundles,
+                  summary->bundles == 1 ? "" : "s", summary->bundles - summary->malformed - summary->unread,
+                  summary->malformed, summary->unread);
     for (enum decision old = 0; old < DECISION_ROOM; old++)
         for (enum decision derived = 0; derived < DECISION_ROOM; derived++)
             if (summary->pairs[old][derived] > 0)

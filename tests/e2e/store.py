@@ -6,6 +6,7 @@ content is kept anew, several at once leave a whole store; list and check tell w
 its place; whatever lies in the folder, and whatever it is called, nothing is led astray.
 """
 import collections
+import fcntl
 import hashlib
 import json
 import os
@@ -439,6 +440,11 @@ class LongLists(unittest.TestCase):
         for pack in first, second:
             cut, out = recorder.place.folder / "cut", recorder.place.folder / f"{pack.stem[:9]}.exhibit"
             cut.write_bytes(pack.read_bytes()[:-FOOTER_BYTES])
+            with open(cut, "rb") as lives:
+                fcntl.flock(lives, fcntl.LOCK_EX)  # as a recorder does
+                told = run("exhibit-record", "salvage", cut, "--store", recorder.store, "-o", out)
+                self.assertEqual((told.returncode, out.exists()), (2, False), told)
+                self.assertIn("its recorder is still at work; wait until it has ended, or end it", told.stderr)
             made = run("exhibit-record", "salvage", cut, "--store", recorder.store, "-o", out)
             self.assertEqual(made.returncode, 3, made)
             self.assertIn("; 0 that it names are nowhere", made.stdout)

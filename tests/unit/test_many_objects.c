@@ -1,5 +1,6 @@
 /* Tables of any size in little of the heap: strings that go to a file, digests in order, packs of many objects, long
  * lists. */
+#include "base/spill.h"
 #include "formats/freeze.h"
 #include "formats/message.h"
 #include "test_pack_fixture.h"
@@ -12,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +86,44 @@ static void strings_beyond_a_little_of_the_heap_are_kept_in_a_file(void **state)
     bytes_done(&strings[0]);
 }
 
+static void what_is_never_to_be_spilled_is_not(void **state)
+{
+    struct bytes secret = {.never_spilled = true};
+    struct err err;
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++) {
+        must(bytes_reserve(&secret, MIB, SIZE_MAX - 1, &err), &err);
+        secret.size_bytes += MIB;
+        assert_false(secret.is_spilled);
+        assert_true(secret.never_spilled);
+    }
+    bytes_done(&secret);
+}
+
+static void a_child_does_not_empty_what_its_parent_has_in_the_file(void **state)
+{
+    struct bytes bytes = {0};
+    struct err err;
+    int status = 0;
+    pid_t child;
+
+    (void)state;
+    must(bytes_reserve(&bytes, 20 * MIB, SIZE_MAX - 1, &err), &err);
+    assert_true(bytes.is_spilled);
+    memset(bytes.data, 7, 20 * MIB);
+    child = fork();
+    if (child == 0) {
+        bytes_done(&bytes);
+        _exit(spill_new(MIB) == NULL ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(bytes.data[0], 7);
+    assert_int_equal(bytes.data[20 * MIB - 1], 7);
+    bytes_done(&bytes);
+}
+
 static void a_text_is_the_callers_wherever_its_bytes_were(void **state)
 {
     struct bytes small = {0}, large = {0}, none = {0};
@@ -127,10 +168,12 @@ static int without_file(const char *folder, rlim_t most_bytes)
     return status;
 }
 
-/* What that program does: 0 where a large string is in a file, 1 in the heap. */
+/* What that program does: 0 where a large string is in a file, 1 in the heap, 2 with less than half left of a small
+ * disk. */
 static int grow(void)
 {
     struct bytes bytes = {0};
+    struct statvfs disk;
     struct err err;
 
     for (size_t i = 0; i < 40; i++)
@@ -139,7 +182,12 @@ static int grow(void)
         else
             bytes.size_bytes += MIB;
     memset(bytes.data, 7, bytes.size_bytes);
-    return bytes.is_spilled ? 0 : 1;
+    if (bytes.is_spilled)
+        return 0;
+    return statvfs(getenv("TMPDIR"), &disk) == 0 && disk.f_blocks * disk.f_frsize < 100 * MIB &&
+                   disk.f_bavail < disk.f_blocks / 2
+               ? 2
+               : 1;
 }
 
 static void without_a_file_the_heap_has_to_do(void **state)
@@ -148,6 +196,16 @@ static void without_a_file_the_heap_has_to_do(void **state)
     assert_int_equal(without_file("/tmp", RLIM_INFINITY), 0);
     assert_int_equal(without_file("/nonexistent", RLIM_INFINITY), 0); /* another folder is tried */
     assert_int_equal(without_file("/tmp", MIB), 1 << 8);
+}
+
+static void a_disk_that_is_nearly_full_is_left_to_others(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(mount("none", test_folder, "tmpfs", 0, "size=60m"), 0);
+    assert_int_equal(without_file(test_folder, RLIM_INFINITY), 1 << 8);
+    assert_int_equal(umount(test_folder), 0);
 }
 
 static void digests_come_in_order_with_what_follows_them(void **state)
@@ -240,6 +298,7 @@ struct seen {
     uint32_t count;
     struct bytes packed; /* as a list again */
     uint32_t last;       /* the number after which it is enough; 0: none is */
+    bool stumbles;       /* a fault of an entry is told elsewhere, and goes on */
 };
 
 static int seen_add(void *context, const Exhibit__FreezeEntry *entry, const struct cursor *packed, struct err *err)
@@ -252,6 +311,8 @@ static int seen_add(void *context, const Exhibit__FreezeEntry *entry, const stru
     assert_memory_equal(again.data, packed->at, packed->left_bytes);
     entry_add(&seen->packed, (const char *)entry->path.data, entry->path.len, entry->mode);
     seen->count++;
+    if (seen->stumbles)
+        (void)err_set(err, ERR_MISMATCH, "told elsewhere");
     return seen->count == seen->last ? err_set(err, ERR_USAGE, "enough") : 0;
 }
 
@@ -274,7 +335,7 @@ static struct pack *list_keep(const struct bytes *list, struct digest *out, int 
 /* Reads the list of a pack and of memory; both say the same. */
 static int list_read(const struct bytes *list, struct seen *seen, struct err *err)
 {
-    struct seen again = {.last = seen->last};
+    struct seen again = {.last = seen->last, .stumbles = seen->stumbles};
     struct digest digest = {0};
     struct err other = {0};
     int fd, code;
@@ -318,6 +379,10 @@ static void a_list_over_many_blocks_comes_entry_by_entry(void **state)
     assert_int_equal(seen.count, ENTRIES + 1);
     assert_int_equal(seen.packed.size_bytes, list.size_bytes);
     assert_memory_equal(seen.packed.data, list.data, list.size_bytes);
+    bytes_done(&seen.packed);
+    seen = (struct seen){.stumbles = true};
+    assert_int_equal(list_read(&list, &seen, &err), 0);
+    assert_int_equal(seen.count, ENTRIES + 1);
     bytes_done(&seen.packed);
     seen = (struct seen){.last = 7};
     assert_int_equal(list_read(&list, &seen, &err), ERR_USAGE);
@@ -365,8 +430,11 @@ int main(int argc, char **argv)
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, folder_set_up, folder_tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings_beyond_a_little_of_the_heap_are_kept_in_a_file),
+        cmocka_unit_test(what_is_never_to_be_spilled_is_not),
+        cmocka_unit_test(a_child_does_not_empty_what_its_parent_has_in_the_file),
         cmocka_unit_test(a_text_is_the_callers_wherever_its_bytes_were),
         cmocka_unit_test(without_a_file_the_heap_has_to_do),
+        IN_FOLDER(a_disk_that_is_nearly_full_is_left_to_others),
         cmocka_unit_test(digests_come_in_order_with_what_follows_them),
         IN_FOLDER(a_pack_of_many_objects_takes_little_memory),
         IN_FOLDER(a_list_over_many_blocks_comes_entry_by_entry),

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,6 +313,7 @@ int main(int argc, char **argv)
 
     heap_begin();
     standard_descriptors_take();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of the write, and leaves nothing behind */
     if (args_parse(argc, argv, &args, &err) < 0) {
         complain(&err);
         return STATUS_USAGE;

@@ -87,7 +87,6 @@ static int signals_open(struct recording *recording, struct err *err)
     (void)sigaddset(&mask, SIGCHLD);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL); /* were it ignored, children would give their numbers up before we wait for them */
-    (void)signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of the write, and leaves nothing behind */
     if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         return err_set_errno(err, "prepare for signals and orphans");
     recording->signals = (struct loop_source){

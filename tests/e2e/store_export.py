@@ -352,6 +352,25 @@ class Prune(Stores):
         self.exported(store, self.second, SECOND)
 
 
+class Limited(Stores):
+    def test_a_limit_of_file_sizes_is_an_error_that_leaves_nothing(self):
+        store = self.copy()
+        cut = store.folder / "cut"
+        cut.write_bytes(store.pack(self.first).read_bytes()[:-208])
+        place = store.place(THIRD, {"nothing": (["/bin/true"], {"exit": 0})})
+        names, beside, out = store.names(), sorted(os.listdir(store.folder)), store.folder / "new.exhibit"
+        for words in (["export", self.first, "--store", store.path, "-o", out],
+                      ["salvage", cut, "--store", store.path, "-o", out],
+                      ["prune", self.first, "--store", store.path],
+                      ["run", place.folder / "plan.yaml", "-o", out],
+                      ["run", place.folder / "plan.yaml", "--store", store.path]):
+            done = subprocess.run(["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh", BUILD / "bin" / "exhibit-record", *words],
+                                  capture_output=True, text=True, check=False)
+            self.expect(done, 5, "File too large")
+            self.assertEqual((store.names(), sorted(os.listdir(store.folder))), (names, beside))
+        self.exported(store, self.first, FIRST)
+
+
 class Killed(Stores):
     def test_what_an_export_left_that_was_killed_is_named_by_the_next_one(self):
         store = self.copy()

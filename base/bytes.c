@@ -12,16 +12,20 @@
 
 static atomic_size_t heap_bytes; /* of the strings that are counted */
 
+/* What a string has of heap_bytes. */
+static size_t counted_bytes(const struct bytes *bytes)
+{
+    return bytes->is_spilled || bytes->room_bytes < COUNTED_BYTES ? 0 : bytes->room_bytes;
+}
+
 /* Gives memory back that was had for a string. */
 static void room_free(const struct bytes *bytes)
 {
-    if (bytes->is_spilled) {
+    atomic_fetch_sub(&heap_bytes, counted_bytes(bytes));
+    if (bytes->is_spilled)
         spill_free(bytes->data, bytes->room_bytes);
-        return;
-    }
-    free(bytes->data);
-    if (bytes->room_bytes >= COUNTED_BYTES)
-        atomic_fetch_sub(&heap_bytes, bytes->room_bytes);
+    else
+        free(bytes->data);
 }
 
 void bytes_done(struct bytes *bytes)
@@ -55,13 +59,10 @@ static bool grow_in_heap(struct bytes *bytes, size_t room)
 
     if (grown.data == NULL)
         return false;
-    if (room >= COUNTED_BYTES)
-        atomic_fetch_add(&heap_bytes, room);
+    atomic_fetch_add(&heap_bytes, counted_bytes(&grown) - counted_bytes(bytes));
     if (bytes->is_spilled) {
         memcpy(grown.data, bytes->data, bytes->size_bytes);
-        room_free(bytes);
-    } else if (bytes->room_bytes >= COUNTED_BYTES) {
-        atomic_fetch_sub(&heap_bytes, bytes->room_bytes);
+        spill_free(bytes->data, bytes->room_bytes);
     }
     *bytes = grown;
     return true;
@@ -69,7 +70,7 @@ static bool grow_in_heap(struct bytes *bytes, size_t room)
 
 int bytes_reserve(struct bytes *bytes, size_t extra_bytes, size_t max_bytes, struct err *err)
 {
-    size_t wanted, room, counted;
+    size_t wanted, room;
     bool in_file;
 
     if (__builtin_add_overflow(bytes->size_bytes, extra_bytes, &wanted) || wanted > max_bytes || wanted == SIZE_MAX)
@@ -80,9 +81,8 @@ int bytes_reserve(struct bytes *bytes, size_t extra_bytes, size_t max_bytes, str
     while (room <= wanted)
         if (__builtin_add_overflow(room, room, &room))
             room = wanted + 1;
-    counted = bytes->is_spilled || bytes->room_bytes < COUNTED_BYTES ? 0 : bytes->room_bytes;
     in_file = bytes->is_spilled || (!bytes->never_spilled && room >= COUNTED_BYTES &&
-                                    atomic_load(&heap_bytes) - counted + room > HEAP_MOST_BYTES);
+                                    atomic_load(&heap_bytes) - counted_bytes(bytes) + room > HEAP_MOST_BYTES);
     if (!(in_file && move_to_file(bytes, room)) && !grow_in_heap(bytes, room))
         return err_set_errno(err, "memory for %zu bytes", room);
     bytes->data[bytes->size_bytes] = 0;
@@ -110,8 +110,7 @@ char *bytes_to_text(struct bytes *bytes)
     if (text == NULL)
         return calloc(1, 1);
     if (!bytes->is_spilled) {
-        if (bytes->room_bytes >= COUNTED_BYTES)
-            atomic_fetch_sub(&heap_bytes, bytes->room_bytes);
+        atomic_fetch_sub(&heap_bytes, counted_bytes(bytes));
         *bytes = (struct bytes){0};
         return text;
     }

@@ -22,7 +22,6 @@ static void file_open(void)
 {
     const char *folders[] = {secure_getenv("TMPDIR"), "/var/tmp", "/tmp"};
     struct rlimit limit;
-
     int fd = -1;
 
     owner = getpid();

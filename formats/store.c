@@ -107,11 +107,6 @@ static bool name_take(const char *name, const char *suffix, struct digest *out)
     return hex_decode(digits, out->bytes, DIGEST_BYTES);
 }
 
-static int digest_order(const void *a, const void *b)
-{
-    return memcmp(a, b, DIGEST_BYTES);
-}
-
 /* Lists the packs. What only looks like one is noted. */
 static int packs_list(struct store *store, struct err *err)
 {
@@ -135,8 +130,7 @@ static int packs_list(struct store *store, struct err *err)
     }
     if (errno != 0)
         return err_set_errno(err, "list %s", store->request.path);
-    if (store->receipts.size_bytes > 0)
-        qsort(store->receipts.data, store_pack_count(store), DIGEST_BYTES, digest_order);
+    digest_sort(store->receipts.data, store_pack_count(store), DIGEST_BYTES);
     return 0;
 }
 
@@ -295,8 +289,7 @@ static bool is_partial_copy(const char *name)
 /* Whether the store has the pack of a receipt. */
 static bool has_pack(const struct store *store, const struct digest *receipt)
 {
-    return store->receipts.size_bytes > 0 &&
-           bsearch(receipt, store->receipts.data, store_pack_count(store), DIGEST_BYTES, digest_order) != NULL;
+    return digest_is_among(store->receipts.data, store_pack_count(store), receipt->bytes);
 }
 
 /* Whether no writer has the file any more: it keeps it locked (formats/pack_writer.c). */

@@ -15,7 +15,6 @@
 
 /* What a case writes beyond this is digested and compressed later, so that it waits for nobody. */
 #define SPOOL_AFTER_BYTES (4u << 20)
-#define MOVE_BYTES (1u << 20)        /* moved in a turn: as much as a pipe holds */
 #define SPOOL_MAX_BYTES (4ull << 30) /* what may wait: then the writer waits, too */
 #define STREAM_COUNT 7               /* by Exhibit__StreamName */
 
@@ -107,13 +106,15 @@ static int spool_empty(struct flow *flow, uint64_t max_bytes, struct err *err)
     return 0;
 }
 
-/* Whether the stream takes this much more. Else it is read on, so that the writer does not block, but dropped. */
-static bool is_taken(struct flow *flow, size_t size_bytes)
+/* How many more bytes of the stream are kept. What comes after is read, so that the writer does not block, and dropped.
+ */
+static uint64_t flow_room(const struct flow *flow)
 {
-    if (flow_size(flow) + size_bytes <= LIMIT_STREAM_BYTES && journal_takes_stream(flow->capture->journal, size_bytes))
-        return true;
-    flow->how = EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
-    return false;
+    uint64_t own = LIMIT_STREAM_BYTES - flow_size(flow), all = journal_stream_room(flow->capture->journal);
+
+    if (flow->how == EXHIBIT__STREAM_END__HOW__HOW_LIMIT)
+        return 0; /* nothing follows a gap */
+    return own < all ? own : all;
 }
 
 /* Writes down that bytes came at this place of the stream; they are kept by others. */
@@ -141,21 +142,16 @@ static int flow_put(struct flow *flow, const uint8_t *bytes, size_t size_bytes, 
 {
     struct capture *capture = flow->capture;
     uint64_t offset_bytes = flow_size(flow), seq;
-    bool late = is_late(flow);
 
-    if (!is_taken(flow, size_bytes))
+    if (size_bytes > flow_room(flow)) {
+        flow->how = EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
         return 0;
-    if (late ? spool_put(&flow->spool, capture->request.spool_folder, bytes, size_bytes, err) < 0
-             : flow_keep(flow, bytes, size_bytes, err) < 0)
+    }
+    journal_count_stream(capture->journal, size_bytes);
+    if (flow_keep(flow, bytes, size_bytes, err) < 0 || chunk_put(flow, offset_bytes, bytes, size_bytes, &seq, err) < 0)
         return err->code;
-    if (chunk_put(flow, offset_bytes, late ? NULL : bytes, size_bytes, &seq, err) < 0)
-        return err->code;
-    if (late && flow->late_from_seq == 0)
-        flow->late_from_seq = seq;
-    if (!late)
-        capture->request.seen(capture->request.context, flow->name, bytes, size_bytes);
-    /* Twice as much as came: so what waits does not grow, and nothing else has to wait long. */
-    return late && spool_waiting(&flow->spool) > SPOOL_MAX_BYTES ? spool_empty(flow, 2 * size_bytes, err) : 0;
+    capture->request.seen(capture->request.context, flow->name, bytes, size_bytes);
+    return 0;
 }
 
 static void flow_close(struct flow *flow, Exhibit__StreamEnd__How how)
@@ -169,11 +165,39 @@ static void flow_close(struct flow *flow, Exhibit__StreamEnd__How how)
         flow->how = how;
 }
 
+/* Moves what is there, up to this much, to the spool: bytes that nobody looks at now need no copy. As flow_read. */
+static int flow_move(struct flow *flow, uint64_t max_bytes, struct err *err)
+{
+    struct capture *capture = flow->capture;
+    uint64_t offset_bytes = flow_size(flow), seq;
+    ssize_t moved;
+
+    if (spool_put_pipe(&flow->spool, capture->request.spool_folder, flow->source.fd, max_bytes, &moved, err) < 0)
+        return err->code;
+    if (moved == 0)
+        flow_close(flow, EXHIBIT__STREAM_END__HOW__HOW_EOF);
+    if (moved <= 0)
+        return 0;
+    journal_count_stream(capture->journal, (size_t)moved);
+    if (chunk_put(flow, offset_bytes, NULL, (size_t)moved, &seq, err) < 0)
+        return err->code;
+    if (flow->late_from_seq == 0)
+        flow->late_from_seq = seq;
+    /* Twice as much as came: so what waits does not grow, and nothing else has to wait long. */
+    if (spool_waiting(&flow->spool) > SPOOL_MAX_BYTES && spool_empty(flow, 2 * (uint64_t)moved, err) < 0)
+        return err->code;
+    return 1;
+}
+
 /* Reads once. Returns 1 when something came, 0 when nothing is there now or it ended. */
 static int flow_read(struct flow *flow, struct err *err)
 {
-    ssize_t got = read(flow->source.fd, flow->capture->piece, PIECE_BYTES);
+    uint64_t room_bytes = flow_room(flow);
+    ssize_t got;
 
+    if (is_late(flow) && room_bytes > 0)
+        return flow_move(flow, room_bytes, err);
+    got = read(flow->source.fd, flow->capture->piece, PIECE_BYTES);
     if (got < 0 && errno == EINTR)
         return 1;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -188,37 +212,11 @@ static int flow_read(struct flow *flow, struct err *err)
     return flow_put(flow, flow->capture->piece, (size_t)got, err) < 0 ? err->code : 1;
 }
 
-/*
- * Moves what is there from the pipe to the spool, once one is open: bytes that nobody looks at now need no copy.
- */
-static int flow_move(struct flow *flow, bool *out_moved, struct err *err)
-{
-    uint64_t offset_bytes = flow_size(flow), seq;
-    ssize_t got;
-
-    *out_moved = false;
-    if (flow->spool.fd < 0 || !is_late(flow) || spool_waiting(&flow->spool) > SPOOL_MAX_BYTES ||
-        offset_bytes + MOVE_BYTES > LIMIT_STREAM_BYTES)
-        return 0;
-    got = spool_put_pipe(&flow->spool, flow->source.fd, MOVE_BYTES);
-    if (got <= 0) /* its end, nothing, or not to be had: reading tells */
-        return 0;
-    *out_moved = true;
-    if (!journal_takes_stream(flow->capture->journal, (size_t)got)) {
-        flow->how = EXHIBIT__STREAM_END__HOW__HOW_LIMIT;
-        return spool_forget(&flow->spool, (size_t)got, err);
-    }
-    return chunk_put(flow, offset_bytes, NULL, (size_t)got, &seq, err);
-}
-
 static int output_ready(void *context, uint32_t ready, struct err *err)
 {
-    bool moved;
-    int code = flow_move(context, &moved, err);
+    int code = flow_read(context, err);
 
     (void)ready;
-    if (code == 0 && !moved)
-        code = flow_read(context, err);
     return code < 0 ? code : 0;
 }
 
@@ -266,15 +264,18 @@ static void copy_open(struct capture *capture, struct flow *flow)
 
 int capture_sample(struct capture *capture, struct err *err)
 {
-    for (int name = EXHIBIT__STREAM_NAME__STREAM_SCRATCH_PARENT;
-         capture->request.scratch != NULL && name < STREAM_COUNT; name++) {
+    for (int name = 1; name < STREAM_COUNT; name++) {
         struct flow *flow = &capture->flows[name];
-        int code = 1;
+        int code = 0;
 
-        if (flow->source.fd < 0)
-            copy_open(capture, flow);
-        if (flow->source.fd >= 0)
-            code = flow_read(flow, err); /* one piece is far more than a probe writes in 50 ms */
+        if (!is_scratch(flow->name)) {
+            code = spool_check(&flow->spool, err);
+        } else if (capture->request.scratch != NULL) {
+            if (flow->source.fd < 0)
+                copy_open(capture, flow);
+            if (flow->source.fd >= 0)
+                code = flow_read(flow, err); /* one piece is far more than a probe writes in 50 ms */
+        }
         if (code < 0)
             return code;
     }
@@ -361,7 +362,6 @@ int capture_new(struct loop *loop, struct journal *journal, const struct capture
         flows[name].capture = capture;
         flows[name].name = (Exhibit__StreamName)name;
         flows[name].source.fd = -1;
-        flows[name].spool = SPOOL_NONE;
     }
     flows[EXHIBIT__STREAM_NAME__STREAM_STDIN].source.fd = request->stdin_fd;
     flows[EXHIBIT__STREAM_NAME__STREAM_STDOUT].source.fd = request->stdout_fd;

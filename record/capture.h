@@ -18,7 +18,7 @@ struct capture_request {
     size_t stdin_size_bytes;
     const char *scratch; /* NULL: no copies of roles are looked for. Borrowed until capture_finish */
     /*
-     * NULL: all bytes are kept as they come. Else much output waits in a file in this folder and is kept when it has
+     * NULL: all bytes are kept as they come. Else much output waits in files in this folder and is kept when it has
      * ended: the recorder's judge sees those bytes then. Borrowed until capture_finish.
      */
     const char *spool_folder;
@@ -34,7 +34,7 @@ const char *capture_role_file(Exhibit__Role role);
 int capture_new(struct loop *loop, struct journal *journal, const struct capture_request *request, struct capture **out,
                 struct err *err);
 
-/* Looks at the scratch copies: each 50 ms is enough. */
+/* Looks at the scratch copies, and whether what waits could be written: each 50 ms is enough. */
 int capture_sample(struct capture *capture, struct err *err);
 
 /* Whether stdout and stderr have come to their ends. */

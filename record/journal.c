@@ -76,12 +76,15 @@ static int event_pack(struct journal *journal, Exhibit__Event *event, struct err
     return events_pack(event, &journal->packed, err);
 }
 
-bool journal_takes_stream(struct journal *journal, size_t size_bytes)
+uint64_t journal_stream_room(const struct journal *journal)
 {
-    if (size_bytes > LIMIT_STREAMS_BYTES - journal->stream_bytes)
-        return false;
+    return LIMIT_STREAMS_BYTES - journal->stream_bytes;
+}
+
+void journal_count_stream(struct journal *journal, size_t size_bytes)
+{
+    assert(size_bytes <= journal_stream_room(journal));
     journal->stream_bytes += size_bytes;
-    return true;
 }
 
 /* The body of journal_put, where there is room in the segment for what event_pack made of it. */

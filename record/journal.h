@@ -28,8 +28,11 @@ const struct secrets *journal_secrets(const struct journal *journal);
 int journal_put(struct journal *journal, Exhibit__Event *event, const void *payload, size_t payload_bytes,
                 struct err *err);
 
-/* Counts bytes of a run's stream. False: they would be more than LIMIT_STREAMS_BYTES of all runs; not counted then. */
-bool journal_takes_stream(struct journal *journal, size_t size_bytes);
+/* How many more bytes the streams of all runs may have together. */
+uint64_t journal_stream_room(const struct journal *journal);
+
+/* Counts bytes of a run's stream, which there is room for. */
+void journal_count_stream(struct journal *journal, size_t size_bytes);
 
 /*
  * Writes everything that was put so far to the file, so that a salvage after a crash of this process finds it. Errors

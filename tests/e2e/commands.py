@@ -97,7 +97,7 @@ class Memory(threading.Thread):
         self.most, self.looks, self.pid, self.over = 0, 0, None, threading.Event()
 
     def run(self):
-        while not self.over.wait(0.02):
+        while not self.over.wait(0.005):
             try:
                 status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{self.pid}/status").read_text()
                               .splitlines())

@@ -44,5 +44,8 @@ void loop_free(struct loop *loop);
 /* CLOCK_MONOTONIC in nanoseconds. Whatever is compared, waited for or put in order is told by it. */
 uint64_t clock_now_ns(void);
 
-/* The wall clock in nanoseconds since 1970, for people to read: it jumps, and nothing may rest on it. */
+/*
+ * The wall clock in nanoseconds since 1970, for people to read, and as the times of files are told: it jumps, and no
+ * judgement may rest on it.
+ */
 int64_t clock_wall_ns(void);

@@ -80,6 +80,11 @@ int observer_new(struct loop *loop, struct journal *journal, bool snapshots_only
     observer->networks.own = host_network_namespace();
     observer->source =
         (struct loop_source){.fd = -1, .urgent = true, .ready = observer_execs_ready, .context = observer};
+    observer->executables = executables_new();
+    if (observer->executables == NULL) {
+        err_set_errno(err, "memory for the observer");
+        goto undo;
+    }
     if (members_init(&observer->members, err) < 0)
         goto undo;
     if (snapshots_only)
@@ -110,7 +115,7 @@ const char *observer_note(const struct observer *observer)
     return observer->note;
 }
 
-int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint64_t start_time,
+int observer_run_begin(struct observer *observer, uint32_t run, bool has_roles, pid_t root, uint64_t start_time,
                        void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns),
                        void *context, struct err *err)
 {
@@ -119,6 +124,8 @@ int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint
     assert(observer->log.run == 0 && run != 0);
     observer->log.run = run;
     observer->root = root;
+    /* A role is known by its digest: that cannot wait. */
+    executables_defer(observer->executables, has_roles ? INT64_MIN : clock_wall_ns());
     observer->identity = identity;
     observer->context = context;
     return members_add(&observer->members, &member, err);
@@ -142,6 +149,7 @@ void observer_free(struct observer *observer)
     loop_remove(observer->loop, &observer->source);
     loop_first(observer->loop, NULL, NULL);
     process_events_close(observer->events);
+    executables_free(observer->executables);
     members_done(&observer->members);
     bytes_done(&observer->fresh);
     free(observer);

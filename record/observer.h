@@ -24,9 +24,10 @@ const char *observer_note(const struct observer *observer);
 
 /*
  * From now on the process `root` (our unreaped child) and all that descends from it belong to `run`. `identity` is
- * called with each identity that is read (borrowed during the call).
+ * called with each identity that is read (borrowed during the call). Without roles, which are known by their digests,
+ * digests of large executables may wait for observer_digest.
  */
-int observer_run_begin(struct observer *observer, uint32_t run, pid_t root, uint64_t start_time,
+int observer_run_begin(struct observer *observer, uint32_t run, bool has_roles, pid_t root, uint64_t start_time,
                        void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns),
                        void *context, struct err *err);
 
@@ -38,6 +39,9 @@ int observer_tick(struct observer *observer, struct err *err);
 
 /* The same at the end of a run: waits a little for the last events; every member that is gone is written down. */
 int observer_settle(struct observer *observer, struct err *err);
+
+/* Digests the executables that waited for the end of the run, and writes down whose they were. */
+int observer_digest(struct observer *observer, struct err *err);
 
 /* Fills step->alive (owned by the caller: free with observer_alive_free) with the members that are alive now. */
 int observer_alive(struct observer *observer, Exhibit__Step *step, struct err *err);

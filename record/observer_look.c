@@ -67,7 +67,7 @@ static uint64_t line_start_time(const struct observer *observer, const Exhibit__
 int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source source, bool always, struct err *err)
 {
     struct member *member = members_find(&observer->members, pid);
-    Exhibit__ProcessIdentity *identity = proc_identity_read(pid);
+    Exhibit__ProcessIdentity *identity = proc_identity_read(pid, observer->executables);
     Exhibit__Event event = journal_event(source, EXHIBIT__VANTAGE__VANTAGE_HOST, observer->log.run);
     uint64_t start_time; /* 0: his line is not ours, the number came round */
     int code = 0;
@@ -87,11 +87,30 @@ int observer_identity_look(struct observer *observer, pid_t pid, Exhibit__Source
         code = journal_put(observer->log.journal, &event, NULL, 0, err);
         if (code == 0)
             observer->identity(observer->context, identity, event.at_ns);
+        if (executables_keep(observer->executables, identity))
+            identity = NULL;
         if (code == 0)
             code = routes_listen(observer, member, err);
     }
-    exhibit__process_identity__free_unpacked(identity, NULL);
+    if (identity != NULL)
+        exhibit__process_identity__free_unpacked(identity, NULL);
     return code;
+}
+
+/* Tells an identity once more, with the digest that it lacked. */
+static int digest_put(void *context, Exhibit__ProcessIdentity *identity, struct err *err)
+{
+    const struct observer *observer = context;
+    Exhibit__Event event =
+        journal_event(EXHIBIT__SOURCE__SOURCE_SNAPSHOT, EXHIBIT__VANTAGE__VANTAGE_HOST, observer->log.run);
+
+    JOURNAL_WHAT(event, process_identity, PROCESS_IDENTITY, identity);
+    return journal_put(observer->log.journal, &event, NULL, 0, err);
+}
+
+int observer_digest(struct observer *observer, struct err *err)
+{
+    return executables_digest(observer->executables, digest_put, observer, err);
 }
 
 int observer_member_add(struct observer *observer, pid_t pid, uint64_t start_time, struct err *err)

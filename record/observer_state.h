@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "record/executables.h"
 #include "record/members.h"
 #include "record/networks.h"
 #include "record/observer.h"
@@ -20,6 +21,7 @@ struct observer {
     char note[200];
     struct members members;
     struct bytes fresh; /* the pids that became known since fresh_look */
+    struct executables *executables;
     struct networks networks;
     struct routes routes[OBSERVER_NETWORKS];
     size_t routes_count;

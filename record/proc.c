@@ -2,7 +2,6 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "formats/digest.h"
 #include "formats/limits.h"
 #include "record/host.h"
 #include "record/loop.h"
@@ -19,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXECUTABLE_MAX_BYTES (512u << 20) /* a larger one is not hashed: its digest stays empty */
-#define HASHED_AT_ONCE 64
 #define OWN_ROUTES_NS 50000000ull
 #define NAMESPACES_MOST 33 /* the kernel nests at most 32 */
 
@@ -144,60 +141,13 @@ static bool bytes_field_set(ProtobufCBinaryData *field, const void *from, size_t
     return true;
 }
 
-/*
- * The digest of an executable, remembered by what names its content, so that a storm of one program hashes it once.
- * Where another one is executed by now, `stat` becomes that one's.
- */
-static bool executable_digest(int folder, struct stat *stat, struct digest *out)
-{
-    static struct {
-        dev_t device;
-        ino_t inode;
-        off_t size_bytes;
-        struct timespec changed;
-        struct digest digest;
-    } known[HASHED_AT_ONCE];
-    static size_t next;
-    uint64_t size_bytes;
-    struct err err;
-
-    for (size_t i = 0; i < HASHED_AT_ONCE; i++)
-        if (known[i].inode == stat->st_ino && known[i].device == stat->st_dev && known[i].size_bytes == stat->st_size &&
-            known[i].changed.tv_sec == stat->st_ctim.tv_sec && known[i].changed.tv_nsec == stat->st_ctim.tv_nsec) {
-            *out = known[i].digest;
-            return true;
-        }
-    if (!S_ISREG(stat->st_mode) || stat->st_size > (off_t)EXECUTABLE_MAX_BYTES)
-        return false;
-    AUTO_FD int fd = openat(folder, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 || fstat(fd, stat) < 0 || !S_ISREG(stat->st_mode) || digest_of_fd(fd, out, &size_bytes, &err) < 0)
-        return false;
-    known[next].device = stat->st_dev;
-    known[next].inode = stat->st_ino;
-    known[next].size_bytes = stat->st_size;
-    known[next].changed = stat->st_ctim;
-    known[next].digest = *out;
-    next = (next + 1) % HASHED_AT_ONCE;
-    return true;
-}
-
-/* Fills path, device, inode and digest of the executable, as far as they can be read. */
+/* Where the executable is, as the link says. False: no memory. */
 static bool executable_read(int folder, Exhibit__ProcessIdentity *identity)
 {
     char target[PATH_MAX];
-    struct stat stat;
-    struct digest digest;
-    bool digested;
     ssize_t size_bytes = readlinkat(folder, "exe", target, sizeof target);
 
-    if (size_bytes > 0 && !bytes_field_set(&identity->executable, target, (size_t)size_bytes))
-        return false;
-    if (size_bytes <= 0 || fstatat(folder, "exe", &stat, 0) < 0)
-        return true;
-    digested = executable_digest(folder, &stat, &digest);
-    identity->executable_device = stat.st_dev;
-    identity->executable_inode = stat.st_ino;
-    return !digested || bytes_field_set(&identity->executable_sha256, digest.bytes, DIGEST_BYTES);
+    return size_bytes <= 0 || bytes_field_set(&identity->executable, target, (size_t)size_bytes);
 }
 
 /* Splits the command line at its NULs. */
@@ -405,7 +355,7 @@ static bool is_alive(int folder, struct proc_stat *out)
     return stat_read(folder, "stat", out) && out->state != 'Z' && out->state != 'X';
 }
 
-Exhibit__ProcessIdentity *proc_identity_read(pid_t pid)
+Exhibit__ProcessIdentity *proc_identity_read(pid_t pid, struct executables *executables)
 {
     AUTO_FD int folder = folder_open(pid);
     Exhibit__ProcessIdentity *identity;
@@ -422,7 +372,8 @@ Exhibit__ProcessIdentity *proc_identity_read(pid_t pid)
     identity->parent_pid = stat.parent_pid;
     identity->group = stat.group;
     identity->session = stat.session;
-    if (!executable_read(folder, identity) || !argv_read(folder, identity) || !namespace_pids_read(folder, identity))
+    if (!executable_read(folder, identity) || !executables_identify(executables, folder, identity) ||
+        !argv_read(folder, identity) || !namespace_pids_read(folder, identity))
         goto undo;
     network_read(folder, identity);
     /* Who ends meanwhile loses one of them. */

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "proto/exhibit.pb-c.h"
+#include "record/executables.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ void proc_network_read(pid_t pid, Exhibit__ProcessIdentity *identity);
  * Reads who a process is. Owned by the caller: free with exhibit__process_identity__free_unpacked. NULL: it is gone,
  * was replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty.
  */
-Exhibit__ProcessIdentity *proc_identity_read(pid_t pid);
+Exhibit__ProcessIdentity *proc_identity_read(pid_t pid, struct executables *executables);
 
 /* A number that changes when what a process is changes: by exec, above all. Never 0. */
 uint64_t proc_identity_hash(const Exhibit__ProcessIdentity *identity);

@@ -244,8 +244,8 @@ static int begin(struct run *run, struct err *err)
                                   .started_at_ns = run->started_at_ns};
     run->exit_source = (struct loop_source){.fd = run->spawned.pid_fd, .ready = exit_ready, .context = run};
     if (capture_new(session->loop, session->journal, &request, &run->capture, err) < 0 ||
-        observer_run_begin(session->observer, run->number, run->spawned.pid, run->spawned.start_time, identity_seen,
-                           run, err) < 0 ||
+        observer_run_begin(session->observer, run->number, run->request->probe != NULL, run->spawned.pid,
+                           run->spawned.start_time, identity_seen, run, err) < 0 ||
         loop_add(session->loop, &run->exit_source, EPOLLIN, err) < 0)
         return err->code;
     return 0;
@@ -264,7 +264,8 @@ static int watch(struct run *run, struct err *err)
         phase_put(session->journal, run->request->name, EXHIBIT__PHASE_NAME__PHASE_DRAIN, err) < 0)
         return err->code;
     if (loop_turn(session->loop, 0, err) < 0 || listeners_drain(session->listeners, err) < 0 ||
-        targets_set_run(session->targets, 0, err) < 0 || capture_finish(run->capture, err) < 0)
+        targets_set_run(session->targets, 0, err) < 0 || capture_finish(run->capture, err) < 0 ||
+        observer_digest(session->observer, err) < 0)
         return err->code;
     return 0;
 }

@@ -1,4 +1,5 @@
 exhibit_unit_test(proc exhibit_record)
+exhibit_unit_test(executables exhibit_record)
 exhibit_unit_test(members exhibit_record)
 exhibit_unit_test(lineage exhibit_record)
 exhibit_unit_test(spawn exhibit_record)

@@ -3,6 +3,7 @@
 
 usage: commands.py BUILD SOURCE
 """
+import collections
 import concurrent.futures
 import hashlib
 import os
@@ -28,6 +29,7 @@ SIGNALS = {item.name[3:].replace("IO", "POLL"): item.name[3:] in CORES for item 
                            signal.SIGTTOU, signal.SIGURG, signal.SIGWINCH)}
 FLOOD = subject("flood")
 TIMES = 1000   # that bytes are written just before an exit
+PYTHON = "/usr/bin/python3"  # an executable of several MiB
 LARGE = 2048   # pieces of output: 128 MiB, twice the memory that a recorder may have
 
 
@@ -71,6 +73,7 @@ def places():
         "odd": (odd, {"exit": 0, "stdout": {"equals": b64(ODD + b"\0\xff{\xfe\0" + ODD + b"\0" +
                                                            bytes(range(256)) * 4)}}),
         "children": ({"command": [subject("count_children")]}, {"exit": 0, "stdout": {"equals": b64(COUNTED)}}),
+        "interpreter": (shell(f'[ "$STRICT" ] || exec {PYTHON} -c "import time; time.sleep(0.3)"'), {"exit": 0}),
         "no-core": (shell("ulimit -c 0; cd {scratch}; kill -SEGV $$"), {"signal": "SEGV"}),
         **dies,
     }
@@ -169,6 +172,19 @@ class Commands(unittest.TestCase):
             self.assertEqual(len(sleeper), 1)
             self.assertIn(sleeper[0].pid, ends)
             self.assertEqual(FACTS.stream(run, "stdout")[1], "EOF")
+
+    def test_a_large_executable_is_digested_when_the_run_is_over_and_told_with_who_was_seen_first_to_execute_it(self):
+        run = ("interpreter", "baseline")
+        over, told = FACTS.one("all_gone", run)[0].seq, collections.defaultdict(list)
+        for event, what in FACTS.all("process_identity", run):
+            if list(what.argv)[:1] == [PYTHON.encode()]:
+                told[event.seq > over].append(what)
+        self.assertGreaterEqual(len(told[False]), 1)
+        self.assertEqual([what.executable_sha256 for what in told[False]], [b""] * len(told[False]))
+        (late,) = told[True]
+        self.assertEqual(late.executable_sha256, hashlib.sha256(pathlib.Path(PYTHON).read_bytes()).digest())
+        late.executable_sha256 = b""
+        self.assertEqual(late, told[False][0])
 
     def test_bytes_written_just_before_exit_are_all_there_a_thousand_times(self):
         for mode, count in (("baseline", TIMES), ("strict", 100)):

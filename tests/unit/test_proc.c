@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+static struct executables *executables;
+
 static void stat_is_read_past_a_name_that_looks_like_fields(void **state)
 {
     static const char text[] = "42 (a) Z 1 1 (b) S 7 8 9 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 3 0 98765 1 2 3\n";
@@ -96,7 +98,7 @@ static void the_age_of_a_process_is_never_told_to_be_more_than_it_is(void **stat
 
 static void identity_tells_executable_argv_and_network(void **state)
 {
-    Exhibit__ProcessIdentity *identity = proc_identity_read(getpid());
+    Exhibit__ProcessIdentity *identity = proc_identity_read(getpid(), executables);
     char path[4096];
     ssize_t size = readlink("/proc/self/exe", path, sizeof path);
 
@@ -152,7 +154,7 @@ static void the_pids_in_other_namespaces_are_told_outermost_first(void **state)
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
     pid = namespaced_start();
     assert_true(pid > 0);
-    identity = proc_identity_read(pid);
+    identity = proc_identity_read(pid, executables);
     assert_non_null(identity);
     assert_int_equal(identity->n_namespace_pids, 2);
     assert_int_equal(identity->namespace_pids[0], pid);
@@ -170,13 +172,14 @@ static void identity_of_a_zombie_is_none(void **state)
     (void)state;
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-    assert_null(proc_identity_read(pid));
+    assert_null(proc_identity_read(pid, executables));
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_null(proc_identity_read(pid));
+    assert_null(proc_identity_read(pid, executables));
 }
 
 int main(void)
 {
+    int failed;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stat_is_read_past_a_name_that_looks_like_fields),
         cmocka_unit_test(stat_that_is_cut_is_refused),
@@ -187,5 +190,8 @@ int main(void)
         cmocka_unit_test(identity_of_a_zombie_is_none),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    executables = executables_new();
+    failed = executables == NULL ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+    executables_free(executables);
+    return failed;
 }

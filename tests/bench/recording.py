@@ -27,7 +27,7 @@ def commands(build, work):
     return {
         "1 ms": (["/bin/true"], 20),
         "node": ([shutil.which("node"), "-e", "0"], 8),
-        "compile": (["/bin/sh", str(script)], 1),
+        "compile": (["/bin/sh", str(script)], 3),
         "storm": ([str(build / "bin" / "storm"), "10000"], 1),
         "flood": (["/bin/cat", str(text)], 1),
     }
@@ -107,7 +107,7 @@ def recording_rounds(build, folder, name, words, cases, rounds):
     def record():
         got, strict, _ = recorded(build, folder, name, words, cases)
         for what, values in (("run", [r[0] for r in got]), ("command", [r[1] for r in got]),
-                             ("strict", [r[1] for r in strict])):
+                             ("strict", [r[1] for r in strict]), ("first", [got[0][0]]), ("first command", [got[0][1]])):
             times[what].append(statistics.median(values))
 
     seconds, order = sum(bare(build, words, environment, sink, cases)) / 1000, random.Random(1)
@@ -151,6 +151,9 @@ def measure_recording(build, work, rounds, table):
                 table.row(f"record flood: {what}", f"{took:.1f} ms", f"{took / base:.2f}", "1.50")
         else:
             more("the run", "run", f"{max(5.0, 0.02 * base):+.1f} ms")
+            if name in ("node", "compile"):
+                more("the first run, after which its executables are digested", "first")
+                more("the command of the first run", "first command")
         table.row(f"record {name}: anonymous memory", f"{peak / 2**20:.1f} MiB", "", "64 MiB")
         if name == "flood":
             for program in ("verify", "replay"):

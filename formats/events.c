@@ -49,7 +49,7 @@ struct log {
     size_t segment;                /* how many were begun */
     const uint8_t *before;         /* the digest of the segment before; NULL: the next event does not begin one */
     bool known;                    /* all of it was found right before */
-    struct message_arena arena;    /* for the event that is at hand */
+    struct arena arena;            /* for the event that is at hand */
     struct bytes pending;          /* the beginning of an event that runs over a segment's end */
     uint64_t seen;                 /* events so far */
     uint64_t at_ns;                /* of the last one */
@@ -107,8 +107,11 @@ static int take_event(struct log *log, const struct cursor *packed, struct err *
 {
     ProtobufCMessage *message = NULL;
     const Exhibit__Event *event;
-    int code = message_unpack_in(&log->arena, log->known, &exhibit__event__descriptor, packed->at, packed->left_bytes,
-                                 &message, err);
+    int code;
+
+    arena_empty(&log->arena);
+    code = message_unpack_in(&log->arena, log->known, &exhibit__event__descriptor, packed->at, packed->left_bytes,
+                             &message, err);
 
     if (code < 0)
         return err_wrap(err, "event %" PRIu64, log->seen + 1);
@@ -202,7 +205,7 @@ int events_read(struct pack *pack, const Exhibit__Stream *stream,
     code = stream_read(pack, stream, take_piece, &log, err);
     cut_bytes = log.pending.size_bytes;
     bytes_done(&log.pending);
-    message_arena_done(&log.arena);
+    arena_done(&log.arena);
     if (code == 0 && cut_bytes > 0)
         return err_set(err, ERR_FORMAT, "FORMAT 7.1: the log ends within event %" PRIu64, log.seen + 1);
     if (code == 0 && has_digest)
@@ -218,7 +221,7 @@ int events_read_segment(const void *from, size_t size_bytes, const struct digest
     struct cursor rest = {from, size_bytes};
     int code = take_events(&log, &rest, err);
 
-    message_arena_done(&log.arena);
+    arena_done(&log.arena);
     if (code < 0)
         return code;
     if (rest.left_bytes > 0)
@@ -250,7 +253,7 @@ static int check_leading_version(const struct bytes *packed, const char *what, s
 }
 
 /* Reads and unpacks one of the messages that a pack names. */
-static int read_named(struct pack *pack, const struct digest *digest, size_t max_bytes,
+static int read_named(struct pack *pack, const struct digest *digest, size_t max_bytes, struct arena *arena,
                       const ProtobufCMessageDescriptor *descriptor, ProtobufCMessage **out, struct err *err)
 {
     AUTO_BYTES struct bytes packed = {0};
@@ -261,47 +264,39 @@ static int read_named(struct pack *pack, const struct digest *digest, size_t max
     code = check_leading_version(&packed, descriptor->short_name, err);
     if (code < 0)
         return code;
-    code = message_unpack(descriptor, packed.data, packed.size_bytes, out, err);
+    code = message_unpack_in(arena, false, descriptor, packed.data, packed.size_bytes, out, err);
     return code < 0 ? err_wrap(err, "the %s", descriptor->short_name) : 0;
 }
 
-int receipt_read(struct pack *pack, Exhibit__Receipt **out, struct err *err)
+int receipt_read(struct pack *pack, struct arena *arena, const Exhibit__Receipt **out, struct err *err)
 {
     struct digest digest = pack_receipt(pack);
     ProtobufCMessage *message = NULL;
-    Exhibit__Receipt *receipt;
-    int code = read_named(pack, &digest, LIMIT_RECEIPT_BYTES, &exhibit__receipt__descriptor, &message, err);
+    const Exhibit__Receipt *receipt;
 
-    if (code < 0)
-        return code;
-    receipt = (Exhibit__Receipt *)message;
-    code = check_version(receipt->version, "Receipt", err);
-    if (code < 0)
-        exhibit__receipt__free_unpacked(receipt, NULL);
-    else
-        *out = receipt;
-    return code;
+    if (read_named(pack, &digest, LIMIT_RECEIPT_BYTES, arena, &exhibit__receipt__descriptor, &message, err) < 0)
+        return err->code;
+    receipt = (const Exhibit__Receipt *)message;
+    if (check_version(receipt->version, "Receipt", err) < 0)
+        return err->code;
+    *out = receipt;
+    return 0;
 }
 
-int claim_read(struct pack *pack, Exhibit__Claim **out, struct err *err)
+int claim_read(struct pack *pack, struct arena *arena, const Exhibit__Claim **out, struct err *err)
 {
     struct digest digest;
     ProtobufCMessage *message = NULL;
-    Exhibit__Claim *claim;
-    int code;
+    const Exhibit__Claim *claim;
 
-    if (!pack_claim(pack, &digest)) {
-        *out = NULL;
+    *out = NULL;
+    if (!pack_claim(pack, &digest))
         return 0;
-    }
-    code = read_named(pack, &digest, LIMIT_CLAIM_BYTES, &exhibit__claim__descriptor, &message, err);
-    if (code < 0)
-        return code;
-    claim = (Exhibit__Claim *)message;
-    code = check_version(claim->version, "Claim", err);
-    if (code < 0)
-        exhibit__claim__free_unpacked(claim, NULL);
-    else
-        *out = claim;
-    return code;
+    if (read_named(pack, &digest, LIMIT_CLAIM_BYTES, arena, &exhibit__claim__descriptor, &message, err) < 0)
+        return err->code;
+    claim = (const Exhibit__Claim *)message;
+    if (check_version(claim->version, "Claim", err) < 0)
+        return err->code;
+    *out = claim;
+    return 0;
 }

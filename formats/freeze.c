@@ -12,8 +12,8 @@ struct freeze_reading {
     freeze_take *take;
     void *context;
     bool known;
-    struct message_arena arena; /* of one entry */
-    struct bytes rest;          /* of the pieces so far: the beginning of an entry */
+    struct arena arena; /* of one entry */
+    struct bytes rest;  /* of the pieces so far: the beginning of an entry */
 };
 
 static int not_a_list(struct err *err)
@@ -47,6 +47,7 @@ static int entries_take(struct freeze_reading *reading, struct cursor *from, str
     while ((taken = next_take(from, &packed, err)) > 0) {
         ProtobufCMessage *message;
 
+        arena_empty(&reading->arena);
         if (message_unpack_in(&reading->arena, reading->known, &exhibit__freeze_entry__descriptor, packed.at,
                               packed.left_bytes, &message, err) < 0 ||
             reading->take(reading->context, (const Exhibit__FreezeEntry *)message, &packed, err) < 0)
@@ -85,7 +86,7 @@ static int reading_end(struct freeze_reading *reading, int code, struct err *err
     if (code == 0 && reading->rest.size_bytes > 0)
         code = not_a_list(err);
     bytes_done(&reading->rest);
-    message_arena_done(&reading->arena);
+    arena_done(&reading->arena);
     return code;
 }
 

@@ -178,63 +178,10 @@ int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes
 /* Memory for one unpacking. Two bytes of input can ask for a whole empty message, so there is an end to it. */
 struct budget {
     size_t left_bytes;
-    struct message_arena *arena; /* NULL: each piece is malloc's */
+    struct arena *arena; /* NULL: each piece is malloc's */
     bool spent;
     bool refused; /* the machine gave less than there was left */
 };
-
-/* Each allocation by itself where sanitizers look for what runs over its end. */
-enum { ARENA_BYTES = EXHIBIT_SANITIZED ? 0 : 64 << 10, ALIGN_BYTES = 16 };
-
-/* Links a piece of malloc's, whose first word is for that, to those that are freed with the message. */
-static void arena_link(struct message_arena *arena, void *piece)
-{
-    memcpy(piece, &arena->more, sizeof arena->more);
-    arena->more = piece;
-}
-
-/* A piece of the arena's block, of a new one where that is full, or one of its own. */
-static void *arena_take(struct message_arena *arena, size_t size_bytes)
-{
-    size_t taken_bytes = (size_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES; /* bounded by the budget */
-    bool small = ARENA_BYTES > 0 && taken_bytes <= ARENA_BYTES / 4;
-    uint8_t *piece;
-
-    if (small && arena->block != NULL && taken_bytes <= ARENA_BYTES - arena->used_bytes) {
-        arena->used_bytes += taken_bytes;
-        return arena->block + arena->used_bytes - taken_bytes;
-    }
-    piece = malloc(small ? ARENA_BYTES : ALIGN_BYTES + size_bytes);
-    if (piece == NULL)
-        return NULL;
-    if (!small) {
-        arena_link(arena, piece);
-        return piece + ALIGN_BYTES;
-    }
-    if (arena->block != NULL)
-        arena_link(arena, arena->block);
-    arena->block = piece;
-    arena->used_bytes = ALIGN_BYTES + taken_bytes;
-    return piece + ALIGN_BYTES;
-}
-
-static void arena_empty(struct message_arena *arena)
-{
-    while (arena->more != NULL) {
-        void *piece = arena->more;
-
-        memcpy(&arena->more, piece, sizeof arena->more);
-        free(piece);
-    }
-    arena->used_bytes = ALIGN_BYTES;
-}
-
-void message_arena_done(struct message_arena *arena)
-{
-    arena_empty(arena);
-    free(arena->block);
-    *arena = (struct message_arena){0};
-}
 
 static void *budget_take(void *context, size_t size_bytes)
 {
@@ -247,7 +194,7 @@ static void *budget_take(void *context, size_t size_bytes)
         return NULL;
     }
     budget->left_bytes -= size_bytes + HEAP_COST_BYTES;
-    memory = budget->arena == NULL ? malloc(size_bytes) : arena_take(budget->arena, size_bytes);
+    memory = budget->arena == NULL ? malloc(size_bytes) : arena_take_unset(budget->arena, size_bytes);
     budget->refused |= memory == NULL;
     return memory;
 }
@@ -279,8 +226,8 @@ static int check_form(const ProtobufCMessage *message, const void *from, size_t 
 }
 
 /* Unpacks and, unless `known`, checks a message; what it takes on the way is given back but for that in an arena. */
-static int unpack(struct message_arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor,
-                  const void *from, size_t size_bytes, ProtobufCMessage **out, struct err *err)
+static int unpack(struct arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor, const void *from,
+                  size_t size_bytes, ProtobufCMessage **out, struct err *err)
 {
     /* Real records take less than 24 times their size; the constant is for short ones. */
     enum { BYTES_PER_BYTE = 24, BASE_BYTES = 4 << 20 };
@@ -314,9 +261,19 @@ int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *fro
     return unpack(NULL, false, descriptor, from, size_bytes, out, err);
 }
 
-int message_unpack_in(struct message_arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor,
-                      const void *from, size_t size_bytes, ProtobufCMessage **out, struct err *err)
+int message_unpack_in(struct arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor, const void *from,
+                      size_t size_bytes, ProtobufCMessage **out, struct err *err)
 {
-    arena_empty(arena);
     return unpack(arena, known, descriptor, from, size_bytes, out, err);
+}
+
+int message_copy(struct arena *arena, const ProtobufCMessage *message, ProtobufCMessage **out, struct err *err)
+{
+    AUTO_BYTES struct bytes packed = {0};
+    size_t size_bytes = protobuf_c_message_get_packed_size(message);
+
+    if (bytes_reserve(&packed, size_bytes, SIZE_MAX, err) < 0)
+        return err->code;
+    (void)protobuf_c_message_pack(message, packed.data);
+    return unpack(arena, true, message->descriptor, packed.data, size_bytes, out, err);
 }

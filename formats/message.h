@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "base/err.h"
 
@@ -32,24 +33,15 @@ int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes
 int message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *from, size_t size_bytes,
                    ProtobufCMessage **out, struct err *err);
 
-/* Memory for messages that are unpacked one after the other. Empty: {0}. Owned by the caller, free with _done. */
-struct message_arena {
-    uint8_t *block; /* what most messages fit in, after a word to link it by */
-    size_t used_bytes;
-    void *more; /* what did not fit, and the blocks that are full, linked by their first words */
-};
-
 /*
- * The same for a message that is valid until the arena is used again or done, and must not be freed: its fields cost no
- * allocation each. With `known` these very bytes were found plain before, and are not looked at again.
+ * The same for a message whose memory is the arena's: it must not be freed. With `known` these very bytes were found
+ * plain before, and are not looked at again.
  */
-int message_unpack_in(struct message_arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor,
-                      const void *from, size_t size_bytes, ProtobufCMessage **out, struct err *err);
+int message_unpack_in(struct arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor, const void *from,
+                      size_t size_bytes, ProtobufCMessage **out, struct err *err);
 
-/* Releases it. */
-void message_arena_done(struct message_arena *arena);
-
-#define AUTO_ARENA __attribute__((cleanup(message_arena_done)))
+/* A copy of a message in the arena, all the way down. ERR_SYSTEM. */
+int message_copy(struct arena *arena, const ProtobufCMessage *message, ProtobufCMessage **out, struct err *err);
 
 /* Whether these bytes are well-formed UTF-8 (RFC 3629: shortest form, no surrogates, at most U+10FFFF). */
 bool text_is_utf8(const void *from, size_t size_bytes);

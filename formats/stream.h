@@ -84,10 +84,10 @@ int events_read_segment(const void *from, size_t size_bytes, const struct digest
                         struct err *err);
 
 /*
- * Reads and unpacks the receipt that the pack names. Free *out with exhibit__receipt__free_unpacked.
- * ERR_FORMAT: malformed, or a version this program does not know. Else as pack_read.
+ * Reads and unpacks the receipt that the pack names; its memory is the arena's. ERR_FORMAT: malformed, or a version
+ * this program does not know. Else as pack_read.
  */
-int receipt_read(struct pack *pack, Exhibit__Receipt **out, struct err *err);
+int receipt_read(struct pack *pack, struct arena *arena, const Exhibit__Receipt **out, struct err *err);
 
-/* The same for the claim; *out is NULL where the pack has none. Free with exhibit__claim__free_unpacked. */
-int claim_read(struct pack *pack, Exhibit__Claim **out, struct err *err);
+/* The same for the claim; *out is NULL where the pack has none. */
+int claim_read(struct pack *pack, struct arena *arena, const Exhibit__Claim **out, struct err *err);

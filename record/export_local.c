@@ -19,15 +19,15 @@ static int start_take(void *context, const Exhibit__Event *event, struct err *er
 static int local_is_wanted(struct pack *own, bool *out, struct err *err)
 {
     AUTO_BYTES struct bytes source = {0};
-    Exhibit__Receipt *receipt = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
     struct digest digest = {0};
     struct plan plan = {0};
-    int code = receipt_read(own, &receipt, err);
+    int code = receipt_read(own, &arena, &receipt, err);
 
     if (code < 0)
         return code;
     code = events_read(own, receipt->events, start_take, &digest, err);
-    exhibit__receipt__free_unpacked(receipt, NULL);
     if (code < 0 && code != ERR_USAGE)
         return code;
     if (!pack_find(own, PACK_OBSERVATION, &digest, NULL)) { /* it was cut off before */

@@ -315,8 +315,9 @@ static int passes_make(struct checking *checking, struct err *err)
 int leak_check(struct pack *observations, struct pack *local, uint32_t table_blocks, struct err *err)
 {
     struct checking checking = {.observations = observations, .local = local};
-    Exhibit__Receipt *receipt = NULL;
-    int code = receipt_read(observations, &receipt, err);
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
+    int code = receipt_read(observations, &arena, &receipt, err);
 
     if (code < 0)
         return code;
@@ -336,6 +337,5 @@ int leak_check(struct pack *observations, struct pack *local, uint32_t table_blo
     bytes_done(&checking.lists);
     bytes_done(&checking.all);
     bytes_done(&checking.rest);
-    exhibit__receipt__free_unpacked(receipt, NULL);
     return code;
 }

@@ -142,13 +142,12 @@ static int receipt_take(struct reading *reading, const Exhibit__Receipt *receipt
 int needs_read(struct pack *pack, struct needs *out, struct err *err)
 {
     struct reading reading = {.pack = pack};
-    Exhibit__Receipt *receipt = NULL;
-    int code = receipt_read(pack, &receipt, err);
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
+    int code = receipt_read(pack, &arena, &receipt, err);
 
     if (code == 0)
         code = receipt_take(&reading, receipt, err);
-    if (receipt != NULL)
-        exhibit__receipt__free_unpacked(receipt, NULL);
     plan_done(&reading.plan);
     if (code < 0) {
         needs_done(&reading.needs);

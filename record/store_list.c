@@ -60,22 +60,20 @@ static int start_take(void *context, const Exhibit__Event *event, struct err *er
 
 static int facts_read(struct pack *pack, struct entry *entry, struct err *err)
 {
-    Exhibit__Receipt *receipt = NULL;
-    Exhibit__Claim *claim = NULL;
-    int code = receipt_read(pack, &receipt, err);
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
+    const Exhibit__Claim *claim = NULL;
+    int code = receipt_read(pack, &arena, &receipt, err);
 
     if (code == 0) {
         entry->is_partial = receipt->partial;
         code = events_read(pack, receipt->events, start_take, entry, err);
-        exhibit__receipt__free_unpacked(receipt, NULL);
     }
     if (code < 0 && code != ERR_USAGE)
         return code;
-    code = claim_read(pack, &claim, err);
-    if (claim != NULL) {
+    code = claim_read(pack, &arena, &claim, err);
+    if (claim != NULL)
         text_copy(entry->decision, claim->decision);
-        exhibit__claim__free_unpacked(claim, NULL);
-    }
     return code;
 }
 

@@ -356,7 +356,7 @@ int archives_of_run(const struct facts *facts, const struct oracle_case *expecte
                     const Exhibit__Event ***out, size_t *out_count, struct err *err)
 {
     struct span span = tables_of_run(&facts->tables, EXHIBIT__EVENT__WHAT_ARTIFACT, run->number);
-    AUTO_FREE const Exhibit__Event **found = NULL;
+    AUTO_TABLE const Exhibit__Event **found = NULL;
     size_t count = 0;
 
     for (size_t i = 0; i < span.count; i++) {

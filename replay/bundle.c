@@ -11,14 +11,14 @@
 /* Reads the receipt and its log into derived tables. */
 static int read_facts(struct bundle *bundle, bool *out_partial, struct err *err)
 {
-    Exhibit__Receipt *receipt = NULL;
-    int code = receipt_read(bundle->pack, &receipt, err);
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
+    int code = receipt_read(bundle->pack, &arena, &receipt, err);
 
     if (code < 0)
         return code;
     *out_partial = receipt->partial;
     code = events_read(bundle->pack, receipt->events, tables_take, &bundle->facts.tables, err);
-    exhibit__receipt__free_unpacked(receipt, NULL);
     if (code == 0)
         code = tables_finish(&bundle->facts.tables, err);
     return code < 0 ? code : facts_derive(&bundle->facts, err);
@@ -59,7 +59,7 @@ static int replay(struct bundle *bundle, int fd, const struct oracle *oracle, st
         code = read_recorded_oracle(bundle, &request.recorded_oracle, err);
     if (code == 0)
         code = judge_facts(&bundle->facts, &request, &bundle->claim, err);
-    return code < 0 ? code : claim_read(bundle->pack, &bundle->recorded, err);
+    return code < 0 ? code : claim_read(bundle->pack, &bundle->facts.tables.arena, &bundle->recorded, err);
 }
 
 int bundle_replay(int fd, const struct oracle *oracle, struct bundle **out, struct err *err)
@@ -84,8 +84,6 @@ void bundle_free(struct bundle *bundle)
         return;
     facts_done(&bundle->facts);
     oracle_done(&bundle->recorded_oracle);
-    if (bundle->recorded != NULL)
-        exhibit__claim__free_unpacked(bundle->recorded, NULL);
     pack_close(bundle->pack);
     free(bundle);
 }

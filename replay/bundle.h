@@ -11,10 +11,10 @@ struct bundle {
     struct pack *pack;
     struct source source;
     struct facts facts;
-    const struct oracle *oracle;   /* that judged: the next one, or the caller's */
-    struct oracle recorded_oracle; /* all zero where another one judged */
-    const Exhibit__Claim *claim;   /* derived; borrowed from the facts and the oracle that judged */
-    Exhibit__Claim *recorded;      /* NULL: the pack has none */
+    const struct oracle *oracle;    /* that judged: the next one, or the caller's */
+    struct oracle recorded_oracle;  /* all zero where another one judged */
+    const Exhibit__Claim *claim;    /* derived; borrowed from the facts and the oracle that judged */
+    const Exhibit__Claim *recorded; /* borrowed from the facts; NULL: the pack has none */
 };
 
 /*

@@ -43,7 +43,7 @@ static int compare_patterns(const void *left, const void *right)
     return order != 0 ? order : (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* Gathers all canary contents, each once; heap. */
+/* Gathers all canary contents, each once, in a table. */
 static int gather_patterns(const struct facts *facts, struct pattern **out, size_t *out_count, struct err *err)
 {
     struct span span = tables_of_kind(&facts->tables, EXHIBIT__EVENT__WHAT_TARGETS);
@@ -183,7 +183,7 @@ static int search_artifacts(const struct facts *facts, const struct run *run, st
 
 int canaries_check(const struct facts *facts, struct finding *out, struct err *err)
 {
-    AUTO_FREE struct pattern *patterns = NULL;
+    AUTO_TABLE struct pattern *patterns = NULL;
     struct proofs proofs = {0};
     struct search search = {.proofs = &proofs, .kept_bytes = PROOF_DIGITS - 1};
     int code = gather_patterns(facts, &patterns, &search.pattern_count, err);

@@ -84,7 +84,7 @@ static int make_archives(const struct judged *judged, const struct judged_case *
                          Exhibit__CaseResult *result, struct err *err)
 {
     struct arena *arena = &judged->facts->tables.arena;
-    AUTO_FREE const Exhibit__Event **found = NULL;
+    AUTO_TABLE const Exhibit__Event **found = NULL;
     size_t count = 0;
 
     if (archives_of_run(judged->facts, judged_case->expected, run, &found, &count, err) < 0)

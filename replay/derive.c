@@ -18,9 +18,9 @@ static int sort_states(struct facts *facts, struct err *err)
     struct span span = tables_of_kind(&facts->tables, EXHIBIT__EVENT__WHAT_TARGET_STATE);
     size_t count = 0;
 
-    facts->states = calloc(span.count + 1, sizeof(const Exhibit__Event *));
+    facts->states = arena_take(&facts->tables.arena, (span.count + 1) * sizeof(const Exhibit__Event *));
     if (facts->states == NULL)
-        return err_set_errno(err, "memory for %zu states", span.count);
+        return err_set(err, ERR_SYSTEM, "memory for %zu states", span.count);
     for (int target = 1; target < TARGET_ROOM; target++) {
         facts->state_of[target].events = facts->states + count;
         for (size_t i = 0; i < span.count; i++)
@@ -111,8 +111,7 @@ size_t run_row_count(const struct run *run, int role)
 
 void facts_done(struct facts *facts)
 {
-    free(facts->messages);
-    free(facts->states);
+    table_free(facts->messages);
     tables_done(&facts->tables);
     *facts = (struct facts){0};
 }

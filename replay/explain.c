@@ -89,11 +89,12 @@ int explain(struct bundle *bundle, const char *name, json_t **out, struct err *e
 {
     struct judge_request request = {.oracle = bundle->oracle};
     struct span first = tables_of_kind(&bundle->facts.tables, EXHIBIT__EVENT__WHAT_RECORDING_START);
-    Exhibit__Receipt *receipt = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
     struct judged judged;
     struct explaining explaining = {.pack = bundle->pack, .judged = &judged, .room = EXPLAIN_STATEMENTS, .err = err};
 
-    explaining.code = receipt_read(bundle->pack, &receipt, err);
+    explaining.code = receipt_read(bundle->pack, &arena, &receipt, err);
     if (explaining.code < 0)
         return explaining.code;
     request.partial = receipt->partial;
@@ -105,8 +106,7 @@ int explain(struct bundle *bundle, const char *name, json_t **out, struct err *e
         explaining.code = tell_named(&explaining, name);
     *out = explaining.code < 0 ? NULL : whole_json(&explaining, bundle, name);
     json_decref(explaining.statements);
-    free(explaining.wants);
-    exhibit__receipt__free_unpacked(receipt, NULL);
+    table_free(explaining.wants);
     return explaining.code;
 }
 

@@ -198,7 +198,7 @@ int lines_derive(struct facts *facts, struct run *run, struct err *err)
     }
     if (code == 0 && pile.count > 0)
         memcpy(lines, pile.lines, pile.count * sizeof *lines);
-    free(pile.lines);
+    table_free(pile.lines);
     if (code < 0)
         return err_wrap(err, "run %" PRIu32, run->number);
     run->derived->lines = lines;

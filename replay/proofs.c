@@ -5,7 +5,6 @@
 #include "replay/proofs.h"
 
 #include "base/bytes.h"
-#include "replay/arena.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -154,7 +153,7 @@ bool proofs_find(const struct proofs *proofs, uint64_t start_seq, const struct b
 
 void proofs_done(struct proofs *proofs)
 {
-    free(proofs->texts);
+    table_free(proofs->texts);
     free(proofs->first);
     *proofs = (struct proofs){0};
 }

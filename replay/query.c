@@ -53,9 +53,9 @@ int tables_finish(struct tables *tables, struct err *err)
     if (tables->event_count == 0)
         return err_set(err, ERR_FORMAT, "the log has no event");
     assert(tables->kept_count > 0 && tables->by_seq == NULL);
-    tables->by_seq = calloc(tables->kept_count, sizeof *tables->by_seq);
+    tables->by_seq = arena_take_unset(&tables->arena, tables->kept_count * sizeof *tables->by_seq);
     if (tables->by_seq == NULL)
-        return err_set_errno(err, "memory for %zu events", tables->kept_count);
+        return err_set(err, ERR_SYSTEM, "memory for %zu events", tables->kept_count);
     memcpy(tables->by_seq, tables->by_run, tables->kept_count * sizeof *tables->by_seq);
     tables->sorted_count = tables->kept_count;
     qsort(tables->by_run, tables->kept_count, sizeof *tables->by_run, compare_by_run);

@@ -136,7 +136,7 @@ static int compare_nonces(const void *left, const void *right)
     return memcmp(left, right, NONCE_DIGITS);
 }
 
-/* Gathers the nonces of the roles of all strict trial runs, sorted; heap. */
+/* Gathers the nonces of the roles of all strict trial runs, sorted, in a table. */
 static int gather_nonces(const struct facts *facts, char (**out)[NONCE_DIGITS], size_t *out_count, struct err *err)
 {
     for (size_t i = 0; i < facts->tables.run_count; i++) {
@@ -173,7 +173,7 @@ static bool holds_nonce(const ProtobufCBinaryData *payload, char (*nonces)[NONCE
 /* A strict role that speaks to a listener is found wherever its message was filed. */
 static int check_nonces(const struct facts *facts, struct finding *out, struct err *err)
 {
-    AUTO_FREE char(*nonces)[NONCE_DIGITS] = NULL;
+    AUTO_TABLE char(*nonces)[NONCE_DIGITS] = NULL;
     struct span span = tables_of_kind(&facts->tables, EXHIBIT__EVENT__WHAT_MESSAGE);
     size_t count = 0;
 

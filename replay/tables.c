@@ -3,7 +3,7 @@
  */
 #include "replay/tables.h"
 
-#include "base/bytes.h"
+#include "formats/message.h"
 #include "replay/runs.h"
 
 #include <inttypes.h>
@@ -36,19 +36,12 @@ static bool is_kept(const struct tables *tables, const struct run *run, const Ex
 /* Puts a copy of the event into the tables, and gives it. NULL: out of memory. */
 static const Exhibit__Event *keep(struct tables *tables, const Exhibit__Event *event, struct err *err)
 {
-    size_t size_bytes = exhibit__event__get_packed_size(event);
-    AUTO_BYTES struct bytes packed = {0};
+    ProtobufCMessage *message;
     const Exhibit__Event *copy;
 
-    if (bytes_reserve(&packed, size_bytes, 2 * LIMIT_EVENT_BYTES, err) < 0)
+    if (message_copy(&tables->arena, &event->base, &message, err) < 0)
         return NULL;
-    exhibit__event__pack(event, packed.data);
-    tables->allocator = arena_allocator(&tables->arena);
-    copy = exhibit__event__unpack(&tables->allocator, size_bytes, packed.data);
-    if (copy == NULL) {
-        err_set(err, ERR_SYSTEM, "memory for event %" PRIu64, event->seq);
-        return NULL;
-    }
+    copy = (const Exhibit__Event *)message;
     return table_add(&tables->by_run, &tables->kept_count, &copy, sizeof copy, err) < 0 ? NULL : copy;
 }
 
@@ -177,10 +170,9 @@ uint64_t tables_last_of_others(const struct tables *tables, uint32_t run)
 
 void tables_done(struct tables *tables)
 {
-    free(tables->by_run);
-    free(tables->by_seq);
-    free(tables->chunks);
-    free(tables->runs);
+    table_free(tables->by_run);
+    table_free(tables->chunks);
+    table_free(tables->runs);
     arena_done(&tables->arena);
     *tables = (struct tables){0};
 }

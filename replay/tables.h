@@ -5,9 +5,10 @@
  */
 #pragma once
 
+#include "base/arena.h"
+#include "base/table.h"
 #include "formats/limits.h"
 #include "proto/exhibit.pb-c.h"
-#include "replay/arena.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,8 +64,7 @@ struct span {
 
 /* All zero is the empty one. Release with tables_done. */
 struct tables {
-    struct arena arena; /* everything below but the arrays of pointers and chunks */
-    ProtobufCAllocator allocator;
+    struct arena arena;            /* everything below but the tables of pointers and chunks */
     const Exhibit__Event **by_run; /* by kind, run, seq */
     const Exhibit__Event **by_seq; /* by kind, seq */
     size_t kept_count;

@@ -1,7 +1,10 @@
 /*
- * Reading the log into a ledger. Copies are made by packing and unpacking again, which is deep and knows every field.
+ * Reading the log into a ledger.
  */
 #include "verify/ledger.h"
+
+#include "base/table.h"
+#include "formats/message.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -39,29 +42,7 @@ const char *ledger_role_text(Exhibit__Role role)
 
 static int ledger_list_add(struct ledger_list *list, Exhibit__Event *event, struct err *err)
 {
-    if (list->count == list->room) {
-        size_t room = list->room == 0 ? 16 : list->room * 2;
-        Exhibit__Event **items = reallocarray(list->items, room, sizeof(Exhibit__Event *));
-
-        if (items == NULL)
-            return err_set(err, ERR_SYSTEM, "out of memory");
-        list->items = items;
-        list->room = room;
-    }
-    list->items[list->count++] = event;
-    return 0;
-}
-
-static Exhibit__Event *ledger_copy(const Exhibit__Event *event)
-{
-    size_t size_bytes = exhibit__event__get_packed_size(event);
-    uint8_t *packed = malloc(size_bytes + 1);
-    Exhibit__Event *copy = NULL;
-
-    if (packed != NULL)
-        copy = exhibit__event__unpack(NULL, exhibit__event__pack(event, packed), packed);
-    free(packed);
-    return copy;
+    return table_add(&list->items, &list->count, &event, sizeof event, err);
 }
 
 struct ledger_run *ledger_run_numbered(struct ledger *ledger, uint32_t number)
@@ -214,6 +195,7 @@ static int ledger_take(void *context, const Exhibit__Event *event, struct err *e
 {
     struct ledger *ledger = context;
     struct ledger_run *run = event->run == 0 ? NULL : ledger_run_numbered(ledger, event->run);
+    ProtobufCMessage *message;
     Exhibit__Event *copy;
 
     ledger->event_count++;
@@ -230,13 +212,11 @@ static int ledger_take(void *context, const Exhibit__Event *event, struct err *e
                        event->run);
     if (!ledger_wants(ledger, run, event) && (run != NULL || event->run == 0))
         return 0;
-    copy = ledger_copy(event);
-    if (copy == NULL)
-        return err_set(err, ERR_SYSTEM, "out of memory");
-    if (ledger_list_add(&ledger->all, copy, err) < 0) {
-        exhibit__event__free_unpacked(copy, NULL);
+    if (message_copy(&ledger->arena, &event->base, &message, err) < 0)
         return err->code;
-    }
+    copy = (Exhibit__Event *)message;
+    if (ledger_list_add(&ledger->all, copy, err) < 0)
+        return err->code;
     if ((size_t)copy->what_case < LEDGER_KINDS && ledger_list_add(&ledger->by_kind[copy->what_case], copy, err) < 0)
         return err->code;
     if (ledger->event_count == 1)
@@ -267,13 +247,12 @@ int ledger_read(const struct evidence *evidence, struct ledger *out, struct err 
 
 void ledger_done(struct ledger *ledger)
 {
-    for (size_t i = 0; i < ledger->all.count; i++)
-        exhibit__event__free_unpacked(ledger->all.items[i], NULL);
-    free(ledger->all.items);
+    table_free(ledger->all.items);
     for (size_t i = 0; i < LEDGER_KINDS; i++)
-        free(ledger->by_kind[i].items);
+        table_free(ledger->by_kind[i].items);
+    arena_done(&ledger->arena);
     for (size_t i = 0; i < ledger->run_count; i++) {
-        free(ledger->runs[i]->events.items);
+        table_free(ledger->runs[i]->events.items);
         free(ledger->runs[i]);
     }
     free(ledger->runs);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/arena.h"
 #include "verify/evidence.h"
 
 #include <stdbool.h>
@@ -15,11 +16,10 @@
 #define LEDGER_KINDS 40  /* by Exhibit__Event__WhatCase */
 #define LEDGER_NONCE_DIGITS 32
 
-/* Events in the log's order; the items are borrowed from `all` of the ledger. */
+/* Events in the log's order, in a table; they are the ledger's. */
 struct ledger_list {
     Exhibit__Event **items;
     size_t count;
-    size_t room;
 };
 
 struct ledger_run {
@@ -34,7 +34,8 @@ struct ledger_run {
 };
 
 struct ledger {
-    struct ledger_list all;                   /* owns the events */
+    struct arena arena;                       /* the events */
+    struct ledger_list all;                   /* borrowed */
     struct ledger_list by_kind[LEDGER_KINDS]; /* borrowed */
     struct ledger_run **runs;                 /* owned, in the order of their starts */
     size_t run_count;

@@ -20,7 +20,7 @@ enum { RETAINED_DEPTH = 256 };
 
 struct retained {
     const struct retained_list *list;
-    struct message_arena arena; /* of the entry that is looked at */
+    struct arena arena; /* of the entry that is looked at */
     const struct retained_by *by;
     bool *seen; /* by entry */
     struct findings *findings;
@@ -62,6 +62,7 @@ static int retained_entry(struct retained *retained, size_t number, const Exhibi
     memcpy(&end, ends + number * sizeof end, sizeof end);
     if (number > 0)
         memcpy(&begin, ends + (number - 1) * sizeof begin, sizeof begin);
+    arena_empty(&retained->arena);
     if (message_unpack_in(&retained->arena, true, &exhibit__freeze_entry__descriptor,
                           retained->list->packed.data + begin, end - begin, &message, err) < 0)
         return err->code;
@@ -269,6 +270,6 @@ int retained_compare(const struct retained_list *list, int root_fd, const struct
         code = retained_walk(retained, root_fd, err);
     if (code == 0)
         code = retained_refute_unseen(retained, err);
-    message_arena_done(&retained->arena);
+    arena_done(&retained->arena);
     return code;
 }

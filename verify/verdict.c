@@ -19,7 +19,8 @@ struct verdict_work {
     const struct verdict_request *request;
     struct verdict *out;
     struct pack *pack;
-    Exhibit__Receipt *receipt;
+    struct arena arena; /* receipt and recorded claim */
+    const Exhibit__Receipt *receipt;
     struct evidence_pack source;
     struct evidence evidence;
 };
@@ -100,8 +101,8 @@ static int verdict_derive(struct verdict_work *work, const struct oracle *oracle
 static int verdict_prove(struct verdict_work *work, struct err *err)
 {
     struct verdict *out = work->out;
-    Exhibit__Claim *recorded = NULL;
-    int code = claim_read(work->pack, &recorded, err);
+    const Exhibit__Claim *recorded = NULL;
+    int code = claim_read(work->pack, &work->arena, &recorded, err);
 
     if (code < 0 && finding_of_error(&out->findings, "the recorded claim", err) < 0)
         return ERR_SYSTEM;
@@ -110,8 +111,6 @@ static int verdict_prove(struct verdict_work *work, struct err *err)
     if (code == 0 && recorded != NULL && out->claim != NULL &&
         statement_compare(recorded, out->claim, &out->findings, err) < 0)
         code = finding_of_error(&out->findings, "the recorded claim", err);
-    if (recorded != NULL)
-        exhibit__claim__free_unpacked(recorded, NULL);
     if (code < 0 || work->request->oracle == NULL ||
         (out->has_oracle && digest_equal(&out->oracle.digest, &work->request->oracle->digest)))
         return code;
@@ -204,7 +203,7 @@ static int verdict_check_pack(struct verdict_work *work, struct err *err)
         return finding_of_error(&out->findings, "the container", err);
     if (pack_check(work->pack, err) < 0)
         return finding_of_error(&out->findings, "the container", err);
-    if (receipt_read(work->pack, &work->receipt, err) < 0)
+    if (receipt_read(work->pack, &work->arena, &work->receipt, err) < 0)
         return finding_of_error(&out->findings, "the receipt", err);
     work->source = (struct evidence_pack){work->pack, work->receipt};
     evidence_from_pack(&work->source, &work->evidence);
@@ -220,8 +219,7 @@ int verdict_reach(const struct verdict_request *request, struct verdict *out, st
     code = verdict_check_file(request, &out->findings, err);
     if (code == 0)
         code = verdict_check_pack(&work, err);
-    if (work.receipt != NULL)
-        exhibit__receipt__free_unpacked(work.receipt, NULL);
+    arena_done(&work.arena);
     pack_close(work.pack);
     return code;
 }

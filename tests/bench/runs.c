@@ -57,16 +57,15 @@ int main(int argc, char *argv[])
     AUTO_FD int fd = argc == 2 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
     struct timing timing = {0};
     struct pack *pack = NULL;
-    Exhibit__Receipt *receipt = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
     struct err err = {0};
     int code = fd < 0 ? err_set(&err, ERR_USAGE, "usage: bench-runs BUNDLE") : pack_open_observations(fd, &pack, &err);
 
     if (code == 0)
-        code = receipt_read(pack, &receipt, &err);
+        code = receipt_read(pack, &arena, &receipt, &err);
     if (code == 0)
         code = events_read(pack, receipt->events, event_take, &timing, &err);
-    if (receipt != NULL)
-        exhibit__receipt__free_unpacked(receipt, NULL);
     pack_close(pack);
     free(timing.name);
     if (code < 0)

@@ -98,11 +98,12 @@ static int rejudge(struct feed *feed, const char *oracle_file, struct err *err)
     AUTO_BYTES struct bytes source = {0};
     struct oracle oracle = {0};
     struct digest receipt_digest = pack_receipt(feed->pack);
-    Exhibit__Receipt *receipt = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
     Exhibit__Claim *claim = NULL;
     json_t *json;
 
-    if (receipt_read(feed->pack, &receipt, err) < 0 ||
+    if (receipt_read(feed->pack, &arena, &receipt, err) < 0 ||
         events_read(feed->pack, receipt->events, gather, feed, err) < 0 ||
         (oracle_file != NULL
              ? file_read_path(AT_FDCWD, oracle_file, 0, LIMIT_YAML_BYTES, &source, err)
@@ -118,7 +119,6 @@ static int rejudge(struct feed *feed, const char *oracle_file, struct err *err)
         return err_set(err, ERR_SYSTEM, "cannot print the claim");
     json_decref(json);
     exhibit__claim__free_unpacked(claim, NULL);
-    exhibit__receipt__free_unpacked(receipt, NULL);
     judge_free(feed->judge);
     oracle_done(&oracle);
     return 0;

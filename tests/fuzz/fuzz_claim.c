@@ -26,13 +26,14 @@ static void show(const Exhibit__Claim *claim)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
-    Exhibit__Claim *claim = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Claim *claim = NULL;
     struct bytes again = {0};
     struct err err = {0};
     int code;
 
     fake_pack_of(data, size_bytes);
-    code = claim_read(NULL, &claim, &err);
+    code = claim_read(NULL, &arena, &claim, &err);
     fuzz_want_answer(code, &err);
     if (code < 0)
         return 0;
@@ -41,6 +42,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
     fuzz_want(claim_pack_comparable(claim, &again, &err) == 0, "a claim can be compared");
     show(claim);
     bytes_done(&again);
-    exhibit__claim__free_unpacked(claim, NULL);
     return 0;
 }

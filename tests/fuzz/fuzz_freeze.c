@@ -54,7 +54,7 @@ static void want_entries(const Exhibit__FreezeList *list, int code, const uint8_
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     ProtobufCMessage *list = NULL;
-    struct message_arena arena = {0};
+    struct arena arena = {0};
     struct err err = {0};
     int code = message_unpack(&exhibit__freeze_list__descriptor, data, size_bytes, &list, &err);
 
@@ -65,12 +65,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
         protobuf_c_message_free_unpacked(list, NULL);
     }
     for (int known = 0; known <= (code == 0); known++) { /* known: found plain before, and not looked at */
+        arena_empty(&arena);
         fuzz_want(message_unpack_in(&arena, known == 1, &exhibit__freeze_list__descriptor, data, size_bytes, &list,
                                     &err) == code,
                   "it is the same in blocks");
         if (code == 0)
             want_same(list, data, size_bytes);
     }
-    message_arena_done(&arena);
+    arena_done(&arena);
     return 0;
 }

@@ -353,14 +353,15 @@ void base_read(const char *path, enum variant variant, struct base *out)
 {
     AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct reading reading = {.base = out, .variant = variant};
-    Exhibit__Receipt *receipt = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
     struct err err = {0};
     struct digest digest;
     size_t oracle;
 
     *out = (struct base){0};
     must(pack_open(fd, &reading.pack, &err), path, &err);
-    must(receipt_read(reading.pack, &receipt, &err), "the receipt", &err);
+    must(receipt_read(reading.pack, &arena, &receipt, &err), "the receipt", &err);
     must(events_read(reading.pack, receipt->events, take_event, &reading, &err), "the log", &err);
     read_part(reading.pack, PACK_OBSERVATION, &out->objects, &out->object_count);
     read_part(reading.pack, PACK_INPUT, &out->inputs, &out->input_count);
@@ -378,6 +379,5 @@ void base_read(const char *path, enum variant variant, struct base *out)
         drop_object(out, receipt->events->segments[i]->sha256.data);
     read_events(&reading);
     find_all_places(out);
-    exhibit__receipt__free_unpacked(receipt, NULL);
     pack_close(reading.pack);
 }

@@ -236,8 +236,8 @@ void scene_finish(struct scene *scene)
 
 void scene_done(struct scene *scene)
 {
-    free(scene->events);
-    free(scene->objects);
+    table_free(scene->events);
+    table_free(scene->objects);
     arena_done(&scene->arena);
 }
 

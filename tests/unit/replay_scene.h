@@ -4,8 +4,9 @@
  */
 #pragma once
 
+#include "base/arena.h"
+#include "base/table.h"
 #include "formats/oracle.h"
-#include "replay/arena.h"
 #include "replay/source.h"
 
 /* The numbers of the scene's runs, in their order in the log. */

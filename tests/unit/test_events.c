@@ -283,8 +283,11 @@ static Exhibit__Receipt usual_receipt(void)
 static void receipt_and_claim_come_back(void **state)
 {
     struct fixture *fixture = *state;
-    Exhibit__Receipt receipt = usual_receipt(), *receipt_back = NULL;
-    Exhibit__Claim claim = EXHIBIT__CLAIM__INIT, *claim_back = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    Exhibit__Receipt receipt = usual_receipt();
+    const Exhibit__Receipt *receipt_back = NULL;
+    Exhibit__Claim claim = EXHIBIT__CLAIM__INIT;
+    const Exhibit__Claim *claim_back = NULL;
     struct digest receipt_digest = put_message(fixture, &receipt.base), claim_digest;
     struct err err = {0};
 
@@ -293,28 +296,28 @@ static void receipt_and_claim_come_back(void **state)
     claim.receipt_sha256 = claim.oracle_sha256 = (ProtobufCBinaryData){DIGEST_BYTES, receipt_digest.bytes};
     claim_digest = put_message(fixture, &claim.base);
     turn(fixture, &receipt_digest, &claim_digest);
-    assert_int_equal(receipt_read(fixture->pack, &receipt_back, &err), 0);
+    assert_int_equal(receipt_read(fixture->pack, &arena, &receipt_back, &err), 0);
     assert_int_equal(receipt_back->run_id.len, RUN_ID_BYTES);
-    assert_int_equal(claim_read(fixture->pack, &claim_back, &err), 0);
+    assert_int_equal(claim_read(fixture->pack, &arena, &claim_back, &err), 0);
     assert_string_equal(claim_back->decision, "GO");
-    exhibit__receipt__free_unpacked(receipt_back, NULL);
-    exhibit__claim__free_unpacked(claim_back, NULL);
 }
 
 static void a_pack_without_a_claim_gives_none_and_an_unknown_version_is_refused(void **state)
 {
     struct fixture *fixture = *state;
-    Exhibit__Receipt receipt = usual_receipt(), *receipt_back = NULL;
-    Exhibit__Claim *claim_back = (Exhibit__Claim *)&receipt;
+    AUTO_ARENA struct arena arena = {0};
+    Exhibit__Receipt receipt = usual_receipt();
+    const Exhibit__Receipt *receipt_back = NULL;
+    const Exhibit__Claim *claim_back = (const Exhibit__Claim *)&receipt;
     struct digest digest;
     struct err err = {0};
 
     receipt.version = 3;
     digest = put_message(fixture, &receipt.base);
     turn(fixture, &digest, NULL);
-    assert_int_equal(claim_read(fixture->pack, &claim_back, &err), 0);
+    assert_int_equal(claim_read(fixture->pack, &arena, &claim_back, &err), 0);
     assert_null(claim_back);
-    assert_int_equal(receipt_read(fixture->pack, &receipt_back, &err), ERR_FORMAT);
+    assert_int_equal(receipt_read(fixture->pack, &arena, &receipt_back, &err), ERR_FORMAT);
     assert_string_equal(err.text, "FORMAT 8.2: the Receipt is of version 3; this program knows 2");
     assert_null(receipt_back);
 }
@@ -322,24 +325,26 @@ static void a_pack_without_a_claim_gives_none_and_an_unknown_version_is_refused(
 static void a_later_version_is_told_as_one_whatever_else_is_in_it(void **state)
 {
     struct fixture *fixture = *state;
-    Exhibit__Receipt *receipt = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
     struct digest digest = put(fixture, "\x08\x07\x50\x01", 4);
     struct err err = {0};
 
     turn(fixture, &digest, NULL);
-    assert_int_equal(receipt_read(fixture->pack, &receipt, &err), ERR_FORMAT);
+    assert_int_equal(receipt_read(fixture->pack, &arena, &receipt, &err), ERR_FORMAT);
     assert_string_equal(err.text, "FORMAT 8.2: the Receipt is of version 7; this program knows 2");
 }
 
 static void a_receipt_that_is_none_is_refused_as_malformed(void **state)
 {
     struct fixture *fixture = *state;
-    Exhibit__Receipt *receipt = NULL;
+    AUTO_ARENA struct arena arena = {0};
+    const Exhibit__Receipt *receipt = NULL;
     struct digest digest = put(fixture, "\x07", 1);
     struct err err = {0};
 
     turn(fixture, &digest, &digest);
-    assert_int_equal(receipt_read(fixture->pack, &receipt, &err), ERR_FORMAT);
+    assert_int_equal(receipt_read(fixture->pack, &arena, &receipt, &err), ERR_FORMAT);
     assert_string_equal(err.text, "the Receipt: 1 bytes are no Receipt");
     assert_null(receipt);
 }

@@ -1,6 +1,8 @@
 /* Tables of any size in little of the heap: strings that go to a file, digests in order, packs of many objects, long
  * lists. */
+#include "base/arena.h"
 #include "base/spill.h"
+#include "base/table.h"
 #include "formats/freeze.h"
 #include "formats/message.h"
 #include "test_pack_fixture.h"
@@ -188,6 +190,122 @@ static int grow(void)
                    disk.f_bavail < disk.f_blocks / 2
                ? 2
                : 1;
+}
+
+/* Each piece begins with its size, and all of it holds its number. */
+static void what_an_arena_gives_is_kept_apart_and_takes_little_of_the_heap(void **state)
+{
+    enum { PIECES = 3000, EVERY_LARGE = 500, LARGE = 9 * MIB, SMALL = 12000 };
+    static uint8_t *pieces[PIECES];
+    AUTO_ARENA struct arena arena = {0};
+    size_t before = anonymous_bytes();
+
+    (void)state;
+    for (size_t i = 0; i < PIECES; i++) {
+        size_t size_bytes = i % EVERY_LARGE == 7 ? LARGE : 1 + i * 31 % SMALL;
+
+        pieces[i] = arena_take(&arena, size_bytes);
+        assert_non_null(pieces[i]);
+        assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
+        assert_int_equal(pieces[i][0] | pieces[i][size_bytes / 2] | pieces[i][size_bytes - 1], 0);
+        memset(pieces[i], (int)byte_at(i), size_bytes);
+    }
+    want_little_more(before);
+    for (size_t i = 0; i < PIECES; i++) {
+        size_t size_bytes = i % EVERY_LARGE == 7 ? LARGE : 1 + i * 31 % SMALL;
+
+        for (size_t at = 0; at < size_bytes; at++)
+            if (pieces[i][at] != byte_at(i))
+                fail_msg("piece %zu has another byte at %zu", i, at);
+    }
+}
+
+static void an_arena_that_was_emptied_gives_zeros_again_and_no_more_memory(void **state)
+{
+    AUTO_ARENA struct arena arena = {0};
+    size_t before = anonymous_bytes();
+
+    (void)state;
+    assert_null(arena_take(&arena, SIZE_MAX));
+    assert_null(arena_take_unset(&arena, SIZE_MAX - 40));
+    for (size_t turn = 0; turn < 100; turn++) {
+        uint8_t *piece;
+
+        arena_empty(&arena);
+        for (size_t i = 0; i < 100; i++) {
+            piece = arena_take(&arena, 9000);
+            assert_non_null(piece);
+            assert_int_equal(piece[0] | piece[8999], 0);
+            memset(piece, 255, 9000);
+        }
+        piece = (uint8_t *)arena_text(&arena, "text");
+        assert_string_equal(piece, "text");
+    }
+    want_little_more(before);
+}
+
+static void a_table_grows_where_it_is_or_moves_and_takes_little_of_the_heap(void **state)
+{
+    struct row {
+        uint64_t number;
+        uint32_t twice;
+    };
+    enum { ROWS = 5000000 };
+    AUTO_TABLE struct row *rows = NULL;
+    size_t count = 0, before = anonymous_bytes();
+    struct err err;
+
+    (void)state;
+    for (uint32_t i = 0; i < ROWS; i++)
+        must(table_add(&rows, &count, &(struct row){i, 2 * i}, sizeof *rows, &err), &err);
+    want_little_more(before);
+    for (uint32_t i = 0; i < ROWS; i++)
+        if (rows[i].number != i || rows[i].twice != 2 * i)
+            fail_msg("row %" PRIu32 " is another one", i);
+    count = 10; /* of the room that there is */
+    for (uint32_t i = 10; i < ROWS; i++) {
+        struct row *at = rows;
+
+        must(table_add(&rows, &count, &(struct row){i + 1, 0}, sizeof *rows, &err), &err);
+        assert_ptr_equal(rows, at);
+    }
+    assert_int_equal(rows[9].number, 9);
+    assert_int_equal(rows[ROWS - 1].number, ROWS);
+    table_free(NULL);
+}
+
+/* A message of 28 MB, which takes 120 MB when it is unpacked. */
+static void a_message_of_any_size_is_unpacked_in_little_of_the_heap(void **state)
+{
+    enum { SEGMENTS = 700000 };
+    AUTO_ARENA struct arena arena = {0};
+    AUTO_BYTES struct bytes packed = {0};
+    Exhibit__Stream stream = EXHIBIT__STREAM__INIT;
+    Exhibit__Segment segment = EXHIBIT__SEGMENT__INIT, **segments = calloc(SEGMENTS, sizeof(Exhibit__Segment *));
+    ProtobufCMessage *message = NULL, *copy = NULL;
+    struct digest digest = digest_of("x", 1);
+    struct err err;
+    size_t before;
+
+    (void)state;
+    assert_non_null(segments);
+    segment.sha256 = (ProtobufCBinaryData){DIGEST_BYTES, digest.bytes};
+    segment.size_bytes = 1;
+    for (size_t i = 0; i < SEGMENTS; i++)
+        segments[i] = &segment;
+    stream.sha256 = segment.sha256;
+    stream.segments = segments;
+    stream.n_segments = SEGMENTS;
+    must(message_pack(&stream.base, SIZE_MAX / 2, &packed, &err), &err);
+    free(segments);
+    before = anonymous_bytes();
+    must(message_unpack_in(&arena, false, &exhibit__stream__descriptor, packed.data, packed.size_bytes, &message, &err),
+         &err);
+    must(message_copy(&arena, message, &copy, &err), &err);
+    want_little_more(before);
+    assert_int_equal(((const Exhibit__Stream *)copy)->n_segments, SEGMENTS);
+    for (size_t i = 0; i < SEGMENTS; i++)
+        assert_memory_equal(((const Exhibit__Stream *)copy)->segments[i]->sha256.data, digest.bytes, DIGEST_BYTES);
 }
 
 static void without_a_file_the_heap_has_to_do(void **state)
@@ -433,6 +551,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_never_to_be_spilled_is_not),
         cmocka_unit_test(a_child_does_not_empty_what_its_parent_has_in_the_file),
         cmocka_unit_test(a_text_is_the_callers_wherever_its_bytes_were),
+        cmocka_unit_test(what_an_arena_gives_is_kept_apart_and_takes_little_of_the_heap),
+        cmocka_unit_test(an_arena_that_was_emptied_gives_zeros_again_and_no_more_memory),
+        cmocka_unit_test(a_table_grows_where_it_is_or_moves_and_takes_little_of_the_heap),
+        cmocka_unit_test(a_message_of_any_size_is_unpacked_in_little_of_the_heap),
         cmocka_unit_test(without_a_file_the_heap_has_to_do),
         IN_FOLDER(a_disk_that_is_nearly_full_is_left_to_others),
         cmocka_unit_test(digests_come_in_order_with_what_follows_them),

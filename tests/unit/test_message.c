@@ -47,13 +47,14 @@ static void messages_of_any_size_come_out_of_one_arena(void **state)
 {
     static const size_t counts[] = {1, 3, 5000, 2, 40000, 0, 1};
     AUTO_BYTES struct bytes packed = {0}, again = {0};
-    struct message_arena arena = {0};
+    struct arena arena = {0};
     ProtobufCMessage *message = NULL;
     struct err err = {0};
 
     (void)state;
     for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
         packed_segments(counts[i / 2], &packed);
+        arena_empty(&arena);
         if (message_unpack_in(&arena, i % 2 == 1, &exhibit__stream__descriptor, packed.data, packed.size_bytes,
                               &message, &err) < 0)
             fail_msg("%zu segments: %s", counts[i / 2], err.text);
@@ -62,13 +63,13 @@ static void messages_of_any_size_come_out_of_one_arena(void **state)
         assert_int_equal(again.size_bytes, packed.size_bytes);
         assert_memory_equal(again.data, packed.data, packed.size_bytes);
     }
-    message_arena_done(&arena);
+    arena_done(&arena);
 }
 
 static void an_arena_refuses_as_much_and_only_known_bytes_are_not_looked_at(void **state)
 {
     static const uint8_t long_form[] = {0x08, 0x00}; /* a zero spelled out */
-    struct message_arena arena = {0};
+    struct arena arena = {0};
     ProtobufCMessage *message = NULL;
     struct err err = {0};
 
@@ -81,7 +82,7 @@ static void an_arena_refuses_as_much_and_only_known_bytes_are_not_looked_at(void
     assert_null(message);
     assert_int_equal(message_unpack_in(&arena, true, &exhibit__accept__descriptor, long_form, 2, &message, &err), 0);
     assert_non_null(message);
-    message_arena_done(&arena);
+    arena_done(&arena);
 }
 
 static void an_enum_that_may_stay_unset_may(void **state)

@@ -17,7 +17,8 @@ struct place {
     int dir_fd;
     int fd;
     struct pack *pack;
-    Exhibit__Receipt *receipt;
+    struct arena arena;
+    const Exhibit__Receipt *receipt;
     struct findings findings;
 };
 
@@ -32,13 +33,13 @@ static void open_place(struct place *place, struct scene *scene, const struct sc
     place->fd = openat(place->dir_fd, "a.exhibit", O_RDONLY | O_CLOEXEC);
     scene_must(pack_open(place->fd, &place->pack, &err), &err);
     scene_must(pack_check(place->pack, &err), &err);
-    scene_must(receipt_read(place->pack, &place->receipt, &err), &err);
+    scene_must(receipt_read(place->pack, &place->arena, &place->receipt, &err), &err);
 }
 
 static void close_place(struct place *place)
 {
     finding_done(&place->findings);
-    exhibit__receipt__free_unpacked(place->receipt, NULL);
+    arena_done(&place->arena);
     pack_close(place->pack);
     (void)unlinkat(place->dir_fd, "a.exhibit", 0);
     (void)close(place->fd);

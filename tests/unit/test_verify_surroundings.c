@@ -40,7 +40,7 @@ static struct surroundings gather(const void *said, size_t said_bytes, const cha
     Exhibit__Artifact artifact = EXHIBIT__ARTIFACT__INIT;
     Exhibit__Event start = EXHIBIT__EVENT__INIT, end = EXHIBIT__EVENT__INIT, leaving = EXHIBIT__EVENT__INIT;
     Exhibit__Event *events[] = {&start, &end, &leaving};
-    struct ledger_run run = {.start = &start, .events = {events, left == NULL ? 2 : 3, 3}};
+    struct ledger_run run = {.start = &start, .events = {events, left == NULL ? 2 : 3}};
     struct ledger_run *runs[] = {&run};
     struct ledger ledger = {.runs = runs, .run_count = 1};
     struct surroundings out;
@@ -161,7 +161,7 @@ static struct surroundings gather_passing(const Exhibit__ScratchEvent *seen, siz
     Exhibit__ScratchEvent copies[16];
     Exhibit__Event all[18];
     Exhibit__Event *events[18];
-    struct ledger_run run = {.start = &all[0], .events = {events, count + 1 + lost, 18}};
+    struct ledger_run run = {.start = &all[0], .events = {events, count + 1 + lost}};
     struct ledger_run *runs[] = {&run};
     struct ledger ledger = {.runs = runs, .run_count = 1};
     struct surroundings out;

@@ -5,6 +5,7 @@
 #include "replay/archives.h"
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 #include "formats/archive.h"
 #include "replay/match_verdict.h"
 
@@ -203,7 +204,7 @@ static int listing_make(const Exhibit__Artifact *artifact, const struct oracle_a
     for (size_t i = 0; i < count; i++)
         if (!is_excepted(&artifact->members[i]->path, asked))
             out->members[out->count++] = (struct placed){artifact->members[i], i};
-    qsort(out->members, out->count, sizeof *out->members, compare_placed);
+    sort_rows(out->members, out->count, sizeof *out->members, compare_placed);
     return 0;
 }
 
@@ -368,7 +369,7 @@ int archives_of_run(const struct facts *facts, const struct oracle_case *expecte
             return err->code;
     }
     if (count > 0)
-        qsort(found, count, sizeof *found, compare_artifacts);
+        sort_rows(found, count, sizeof *found, compare_artifacts);
     *out = take_ptr(&found);
     *out_count = count;
     return 0;

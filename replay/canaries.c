@@ -5,6 +5,7 @@
 #include "replay/canaries.h"
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 #include "replay/proofs.h"
 
 #include <inttypes.h>
@@ -59,7 +60,7 @@ static int gather_patterns(const struct facts *facts, struct pattern **out, size
                 return err->code;
         }
     if (*out_count > 0)
-        qsort(*out, *out_count, sizeof **out, compare_patterns);
+        sort_rows(*out, *out_count, sizeof **out, compare_patterns);
     for (size_t i = 0; i < *out_count; i++) {
         const struct pattern *last = kept == 0 ? NULL : &(*out)[kept - 1];
 

@@ -3,6 +3,7 @@
  */
 #include "replay/derive.h"
 
+#include "base/sort.h"
 #include "replay/archives.h"
 #include "replay/attempts.h"
 #include "replay/lines.h"
@@ -53,7 +54,7 @@ static int sort_launcher_files(struct facts *facts, struct err *err)
     if (sorted == NULL)
         return err_set(err, ERR_SYSTEM, "memory for what the launcher left");
     memcpy(sorted, found.events, found.count * sizeof *sorted);
-    qsort(sorted, found.count, sizeof *sorted, order_by_path);
+    sort_rows(sorted, found.count, sizeof *sorted, order_by_path);
     facts->launcher_files = (struct span){sorted, found.count};
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "replay/lines.h"
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 #include "replay/parse.h"
 
 #include <inttypes.h>
@@ -69,7 +70,7 @@ static void pile_sort(struct pile *pile)
     size_t kept = 0;
 
     if (pile->count > 0)
-        qsort(pile->lines, pile->count, sizeof *pile->lines, compare_lines);
+        sort_rows(pile->lines, pile->count, sizeof *pile->lines, compare_lines);
     for (size_t i = 0; i < pile->count; i++)
         if (kept == 0 || compare_content(&pile->lines[kept - 1], &pile->lines[i]) != 0)
             pile->lines[kept++] = pile->lines[i];

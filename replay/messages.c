@@ -3,6 +3,7 @@
  */
 #include "replay/messages.h"
 
+#include "base/sort.h"
 #include "replay/parse.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ int messages_derive(struct facts *facts, struct err *err)
             return code;
     }
     if (facts->message_count > 0)
-        qsort(facts->messages, facts->message_count, sizeof *facts->messages, compare_messages);
+        sort_rows(facts->messages, facts->message_count, sizeof *facts->messages, compare_messages);
     return 0;
 }
 

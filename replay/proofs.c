@@ -5,6 +5,7 @@
 #include "replay/proofs.h"
 
 #include "base/bytes.h"
+#include "base/sort.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -84,7 +85,7 @@ static int make_index(struct proofs *proofs, struct err *err)
 {
     size_t kept = 0;
 
-    qsort(proofs->texts, proofs->count, sizeof *proofs->texts, compare_texts);
+    sort_rows(proofs->texts, proofs->count, sizeof *proofs->texts, compare_texts);
     for (size_t i = 0; i < proofs->count; i++)
         if (kept == 0 || memcmp(proofs->texts[kept - 1].digits, proofs->texts[i].digits, PROOF_DIGITS) != 0)
             proofs->texts[kept++] = proofs->texts[i];

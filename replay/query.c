@@ -2,6 +2,8 @@
  * Sorting the loaded tables, and finding in them.
  */
 #include "replay/runs.h"
+
+#include "base/sort.h"
 #include "replay/tables.h"
 
 #include <assert.h>
@@ -58,10 +60,10 @@ int tables_finish(struct tables *tables, struct err *err)
         return err_set(err, ERR_SYSTEM, "memory for %zu events", tables->kept_count);
     memcpy(tables->by_seq, tables->by_run, tables->kept_count * sizeof *tables->by_seq);
     tables->sorted_count = tables->kept_count;
-    qsort(tables->by_run, tables->kept_count, sizeof *tables->by_run, compare_by_run);
-    qsort(tables->by_seq, tables->kept_count, sizeof *tables->by_seq, compare_by_seq);
+    sort_rows(tables->by_run, tables->kept_count, sizeof *tables->by_run, compare_by_run);
+    sort_rows(tables->by_seq, tables->kept_count, sizeof *tables->by_seq, compare_by_seq);
     if (tables->chunk_count > 0)
-        qsort(tables->chunks, tables->chunk_count, sizeof *tables->chunks, compare_chunks);
+        sort_rows(tables->chunks, tables->chunk_count, sizeof *tables->chunks, compare_chunks);
     return runs_check_names(tables, err);
 }
 

@@ -2,10 +2,11 @@
  * boundary.attempts and boundary.traces (DECISION 5.2): whether anything came through.
  */
 #include "replay/canaries.h"
-#include "replay/rules.h"
-#include "replay/words.h"
 
 #include "base/cleanup.h"
+#include "base/sort.h"
+#include "replay/rules.h"
+#include "replay/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -147,7 +148,7 @@ static int gather_nonces(const struct facts *facts, char (**out)[NONCE_DIGITS], 
                 return err->code;
     }
     if (*out_count > 0)
-        qsort(*out, *out_count, sizeof **out, compare_nonces);
+        sort_rows(*out, *out_count, sizeof **out, compare_nonces);
     return 0;
 }
 

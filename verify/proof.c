@@ -3,6 +3,9 @@
  */
 #include "verify/proof.h"
 
+#include "base/sort.h"
+#include "base/table.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -250,7 +253,7 @@ static void proof_release(struct proof *proof)
             free(proof->runs[i].unmet[told]);
     }
     free(proof->runs);
-    free(proof->marks);
+    table_free(proof->marks);
     free(proof->launcher_files);
     spoken_free(proof->spoken, proof->ledger.run_count);
     ledger_done(&proof->ledger);
@@ -275,7 +278,7 @@ static void proof_launcher(struct proof *proof)
     }
     while ((event = ledger_next(run, EXHIBIT__EVENT__WHAT_ARTIFACT, &position)) != NULL)
         proof->launcher_files[proof->launcher_file_count++] = &event->artifact->path;
-    qsort(proof->launcher_files, proof->launcher_file_count, sizeof(const ProtobufCBinaryData *), proof_path_order);
+    sort_rows(proof->launcher_files, proof->launcher_file_count, sizeof(const ProtobufCBinaryData *), proof_path_order);
 }
 
 static void proof_prepare(struct proof *proof)

@@ -3,6 +3,7 @@
  */
 #include "verify/proof_members.h"
 
+#include "base/sort.h"
 #include "verify/matching.h"
 #include "verify/proof.h"
 
@@ -59,7 +60,7 @@ bool proof_members_sort(const Exhibit__Artifact *artifact, const struct oracle_a
         if (!excepted)
             out->items[out->count++] = (struct proof_member){artifact->members[i], i};
     }
-    qsort(out->items, out->count, sizeof *out->items, proof_compare_members);
+    sort_rows(out->items, out->count, sizeof *out->items, proof_compare_members);
     return true;
 }
 

@@ -4,6 +4,8 @@
 #include "verify/proof.h"
 
 #include "base/cleanup.h"
+#include "base/sort.h"
+#include "base/table.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -38,16 +40,16 @@ static bool proof_read_mark(const Exhibit__Event *event, struct proof_mark *out)
 static void proof_collect_marks(struct proof *proof)
 {
     const struct ledger_list *messages = &proof->ledger.by_kind[EXHIBIT__EVENT__WHAT_MESSAGE];
+    struct proof_mark mark;
+    struct err err;
 
-    proof->marks = calloc(messages->count + 1, sizeof *proof->marks);
-    if (proof->marks == NULL) {
-        proof_no_memory(proof);
-        return;
-    }
     for (size_t i = 0; i < messages->count; i++)
-        if (proof_read_mark(messages->items[i], &proof->marks[proof->mark_count]))
-            proof->mark_count++;
-    qsort(proof->marks, proof->mark_count, sizeof *proof->marks, proof_compare_marks);
+        if (proof_read_mark(messages->items[i], &mark) &&
+            table_add(&proof->marks, &proof->mark_count, &mark, sizeof mark, &err) < 0) {
+            proof_no_memory(proof);
+            return;
+        }
+    sort_rows(proof->marks, proof->mark_count, sizeof *proof->marks, proof_compare_marks);
 }
 
 const struct proof_mark *proof_marks_of(const struct proof *proof, const struct proof_run *run, Exhibit__Role role,
@@ -68,7 +70,7 @@ const struct proof_mark *proof_marks_of(const struct proof *proof, const struct 
         if (memcmp(proof->marks[end].mark.nonce, nonce, LEDGER_NONCE_DIGITS) != 0)
             break;
     *count = end - low;
-    return &proof->marks[low];
+    return *count == 0 ? NULL : &proof->marks[low];
 }
 
 static void proof_hear_messages(struct proof *proof, struct proof_run *run, Exhibit__Role role)

@@ -3,6 +3,8 @@
  */
 #include "verify/proof.h"
 
+#include "base/sort.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +61,7 @@ static void proof_refute_nonces(struct proof *proof)
             if (ledger_is_trial(proof->runs[i].run) && proof_is_strict(&proof->runs[i]) &&
                 ledger_rounds(proof->runs[i].run, (Exhibit__Role)role) > 0)
                 nonces[count++] = proof->runs[i].run->nonces[role];
-    qsort(nonces, count, sizeof *nonces, proof_compare_nonces);
+    sort_rows(nonces, count, sizeof *nonces, proof_compare_nonces);
     for (size_t i = 0; i < messages->count; i++)
         if (proof_holds_nonce(&messages->items[i]->message->payload, nonces, count))
             proof_refute(proof, proof_event_text(messages->items[i]).text,

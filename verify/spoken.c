@@ -63,14 +63,18 @@ static int spoken_arrive(struct spoken *spoken, const struct spoken_arrival *arr
 
     if (spoken->arrival_count * 2 >= spoken->slots) {
         size_t slots = spoken->slots == 0 ? 64 : spoken->slots * 2;
-        struct spoken_arrival *grown = calloc(slots, sizeof *grown);
+        size_t size_bytes = slots * sizeof(struct spoken_arrival);
+        struct bytes memory = {0};
+        struct spoken_arrival *grown;
 
-        if (grown == NULL)
-            return err_set(err, ERR_SYSTEM, "out of memory");
+        if (bytes_reserve(&memory, size_bytes, SIZE_MAX - 1, err) < 0)
+            return err->code;
+        grown = memset(memory.data, 0, size_bytes);
         for (size_t i = 0; i < spoken->slots; i++)
             if (spoken->arrivals[i].seq != 0)
                 *spoken_slot(grown, slots, &spoken->arrivals[i].line) = spoken->arrivals[i];
-        free(spoken->arrivals);
+        bytes_done(&spoken->arrival_memory);
+        spoken->arrival_memory = memory;
         spoken->arrivals = grown;
         spoken->slots = slots;
     }
@@ -319,7 +323,7 @@ void spoken_free(struct spoken *all, size_t run_count)
                 free(all[i].rows[role][round].told);
             free(all[i].rows[role]);
         }
-        free(all[i].arrivals);
+        bytes_done(&all[i].arrival_memory);
     }
     free(all);
 }

@@ -29,7 +29,8 @@ struct spoken {
     uint32_t rounds[LEDGER_ROLES];
     uint32_t row_count; /* copies count once */
     uint32_t role_rows[LEDGER_ROLES];
-    struct spoken_arrival *arrivals; /* owned; a hash table of `slots` (a power of two) */
+    struct spoken_arrival *arrivals; /* a hash table of `slots` (a power of two) */
+    struct bytes arrival_memory;
     size_t slots;
     size_t arrival_count;
     uint64_t right_proofs; /* in rows, as their first copies tell them */

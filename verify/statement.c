@@ -3,87 +3,85 @@
  */
 #include "verify/statement.h"
 
-#include "base/cleanup.h"
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/sort.h"
+#include "base/table.h"
 #include "formats/claim.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 struct statement {
-    char *subject;
-    char *says;
+    const char *subject;
+    const char *says;
 };
 
 struct statement_set {
+    struct arena arena; /* the texts */
     struct statement *items;
     size_t count;
-    size_t room;
     bool failed; /* out of memory */
 };
 
-static void statement_add(struct statement_set *set, char *subject, const char *fmt, ...)
+/* A text of the set. NULL: out of memory. */
+static const char *statement_vtext(struct statement_set *set, const char *fmt, va_list args)
+{
+    va_list again;
+    char *text;
+    int size;
+
+    va_copy(again, args);
+    size = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    text = size < 0 ? NULL : arena_take_unset(&set->arena, (size_t)size + 1);
+    if (text != NULL)
+        (void)vsnprintf(text, (size_t)size + 1, fmt, args);
+    return text;
+}
+
+static const char *statement_subject(struct statement_set *set, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *statement_subject(struct statement_set *set, const char *fmt, ...)
+{
+    const char *text;
+    va_list args;
+
+    va_start(args, fmt);
+    text = statement_vtext(set, fmt, args);
+    va_end(args);
+    return text;
+}
+
+static void statement_add(struct statement_set *set, const char *subject, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds a statement; `subject` is owned by the set from now on. */
-static void statement_add(struct statement_set *set, char *subject, const char *fmt, ...)
+/* Adds a statement; `subject` is of the set, or static. */
+static void statement_add(struct statement_set *set, const char *subject, const char *fmt, ...)
 {
-    char *says = NULL;
+    struct statement statement = {.subject = subject};
+    struct err err;
     va_list args;
 
     va_start(args, fmt);
-    if (vasprintf(&says, fmt, args) < 0)
-        says = NULL;
+    statement.says = statement_vtext(set, fmt, args);
     va_end(args);
-    if (set->count == set->room) {
-        size_t room = set->room == 0 ? 64 : set->room * 2;
-        struct statement *items = reallocarray(set->items, room, sizeof *items);
-
-        if (items != NULL) {
-            set->items = items;
-            set->room = room;
-        }
-    }
-    if (subject == NULL || says == NULL || set->count == set->room) {
-        free(subject);
-        free(says);
-        set->failed = true;
-        return;
-    }
-    set->items[set->count++] = (struct statement){subject, says};
+    set->failed = set->failed || subject == NULL || statement.says == NULL ||
+                  table_add(&set->items, &set->count, &statement, sizeof statement, &err) < 0;
 }
 
-static char *statement_subject(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static char *statement_subject(const char *fmt, ...)
+/* Any bytes as hexadecimal digits. */
+static const char *statement_hex(struct statement_set *set, const ProtobufCBinaryData *bytes)
 {
-    char *text = NULL;
-    va_list args;
+    char *text = arena_take(&set->arena, bytes->len * 2 + 1);
 
-    va_start(args, fmt);
-    if (vasprintf(&text, fmt, args) < 0)
-        text = NULL;
-    va_end(args);
-    return text;
-}
-
-/* Any bytes as hexadecimal digits, owned by the caller; NULL: out of memory. */
-static char *statement_hex(const ProtobufCBinaryData *bytes)
-{
-    char *text = calloc(bytes->len * 2 + 1, 1);
-
+    set->failed = set->failed || text == NULL;
     if (text != NULL && bytes->len > 0)
         hex_encode(bytes->data, bytes->len, text);
-    return text;
-}
-
-static void statement_add_bytes(struct statement_set *set, const char *subject, const ProtobufCBinaryData *bytes)
-{
-    AUTO_FREE char *hex = statement_hex(bytes);
-
-    statement_add(set, strdup(subject), "%s", hex == NULL ? "" : hex);
-    set->failed = set->failed || hex == NULL;
+    return text == NULL ? "" : text;
 }
 
 static void statement_add_case(struct statement_set *set, const Exhibit__CaseResult *result)
@@ -99,18 +97,16 @@ static void statement_add_case(struct statement_set *set, const Exhibit__CaseRes
         how = "signal";
         number = result->signal;
     }
-    statement_add(set, statement_subject("case %s/%s %" PRIu32, result->name, result->mode, result->repeat),
+    statement_add(set, statement_subject(set, "case %s/%s %" PRIu32, result->name, result->mode, result->repeat),
                   "%s %" PRIu32 ", %s", how, number, result->met ? "met" : "not met");
     for (size_t i = 0; i < result->n_archives; i++) {
         const Exhibit__ArchiveResult *archive = result->archives[i];
-        AUTO_FREE char *hex = statement_hex(&archive->sha256);
 
         statement_add(set,
-                      statement_subject("archive %.*s of case %s/%s %" PRIu32, (int)archive->path.len,
+                      statement_subject(set, "archive %.*s of case %s/%s %" PRIu32, (int)archive->path.len,
                                         archive->path.len == 0 ? "" : (const char *)archive->path.data, result->name,
                                         result->mode, result->repeat),
-                      "%s, %" PRIu32 " members", hex == NULL ? "" : hex, archive->members);
-        set->failed = set->failed || hex == NULL;
+                      "%s, %" PRIu32 " members", statement_hex(set, &archive->sha256), archive->members);
     }
 }
 
@@ -120,29 +116,30 @@ static void statement_add_lists(struct statement_set *set, const Exhibit__Claim 
         const Exhibit__AttemptResult *attempt = claim->attempts[i];
 
         statement_add(set,
-                      statement_subject("attempt %s/%s/%s/%" PRIu32 "/%s", attempt->trial, attempt->mode, attempt->role,
-                                        attempt->round, attempt->effect),
+                      statement_subject(set, "attempt %s/%s/%s/%" PRIu32 "/%s", attempt->trial, attempt->mode,
+                                        attempt->role, attempt->round, attempt->effect),
                       "%s, errno %" PRIu32 ", at %" PRIu64, attempt->outcome, attempt->errno_value, attempt->at_ns);
     }
     for (size_t i = 0; i < claim->n_rows; i++)
-        statement_add(set, statement_subject("rows of %s/%s", claim->rows[i]->trial, claim->rows[i]->mode), "%" PRIu32,
-                      claim->rows[i]->count);
+        statement_add(set, statement_subject(set, "rows of %s/%s", claim->rows[i]->trial, claim->rows[i]->mode),
+                      "%" PRIu32, claim->rows[i]->count);
     for (size_t i = 0; i < claim->n_messages; i++)
-        statement_add(set, statement_subject("messages of %s/%s", claim->messages[i]->trial, claim->messages[i]->mode),
+        statement_add(set,
+                      statement_subject(set, "messages of %s/%s", claim->messages[i]->trial, claim->messages[i]->mode),
                       "tcp %" PRIu32 ", udp %" PRIu32, claim->messages[i]->tcp, claim->messages[i]->udp);
     for (size_t i = 0; i < claim->n_tree; i++) {
         const Exhibit__TreeMember *member = claim->tree[i];
 
-        statement_add(set, statement_subject("process %s/%s/%s", member->trial, member->mode, member->role),
+        statement_add(set, statement_subject(set, "process %s/%s/%s", member->trial, member->mode, member->role),
                       "pid %" PRIu32 ", start %" PRIu64 ", ended by %s, survived %" PRIu64 " ms", member->pid,
                       member->start_time, member->ended_by, member->survived_ms);
     }
     for (size_t i = 0; i < claim->n_endings; i++)
-        statement_add(set, statement_subject("ending of %s", claim->endings[i]->trial), "%s, %s",
+        statement_add(set, statement_subject(set, "ending of %s", claim->endings[i]->trial), "%s, %s",
                       claim->endings[i]->ended ? "ended" : "not ended",
                       claim->endings[i]->quiet ? "quiet" : "not quiet");
     for (size_t i = 0; i < claim->n_not_measured; i++)
-        statement_add(set, statement_subject("effect %s", claim->not_measured[i]), "not measured");
+        statement_add(set, statement_subject(set, "effect %s", claim->not_measured[i]), "not measured");
 }
 
 static int statement_order(const void *a, const void *b)
@@ -152,27 +149,24 @@ static int statement_order(const void *a, const void *b)
 
 static void statement_of_claim(struct statement_set *set, const Exhibit__Claim *claim)
 {
-    statement_add(set, strdup("version"), "%" PRIu32, claim->version);
-    statement_add_bytes(set, "receipt", &claim->receipt_sha256);
-    statement_add_bytes(set, "oracle", &claim->oracle_sha256);
-    statement_add(set, strdup("prospective"), "%s", claim->prospective ? "true" : "false");
-    statement_add(set, strdup("decision"), "%s", claim->decision);
+    statement_add(set, "version", "%" PRIu32, claim->version);
+    statement_add(set, "receipt", "%s", statement_hex(set, &claim->receipt_sha256));
+    statement_add(set, "oracle", "%s", statement_hex(set, &claim->oracle_sha256));
+    statement_add(set, "prospective", "%s", claim->prospective ? "true" : "false");
+    statement_add(set, "decision", "%s", claim->decision);
     for (size_t i = 0; i < claim->n_rules; i++)
-        statement_add(set, statement_subject("rule %s", claim->rules[i]->rule), "%s",
+        statement_add(set, statement_subject(set, "rule %s", claim->rules[i]->rule), "%s",
                       claim->rules[i]->holds ? "holds" : "does not hold");
     for (size_t i = 0; i < claim->n_cases; i++)
         statement_add_case(set, claim->cases[i]);
     statement_add_lists(set, claim);
-    qsort(set->items, set->count, sizeof *set->items, statement_order);
+    sort_rows(set->items, set->count, sizeof *set->items, statement_order);
 }
 
 static void statement_done(struct statement_set *set)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        free(set->items[i].subject);
-        free(set->items[i].says);
-    }
-    free(set->items);
+    table_free(set->items);
+    arena_done(&set->arena);
 }
 
 static void statement_walk(const struct statement_set *claimed, const struct statement_set *proven,

@@ -1,6 +1,7 @@
 #include "verify/surroundings.h"
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +200,7 @@ static int surroundings_passing(const struct ledger_run *run, struct surrounding
     position = 0;
     while ((event = ledger_next(run, EXHIBIT__EVENT__WHAT_SCRATCH_EVENT, &position)) != NULL)
         events[count++] = event;
-    qsort(events, count, sizeof *events, surroundings_order);
+    sort_rows(events, count, sizeof *events, surroundings_order);
     for (size_t i = 0; i < count; i += same) {
         for (same = 1; i + same < count; same++)
             if (!evidence_same(&events[i]->scratch_event->path, &events[i + same]->scratch_event->path))

@@ -24,6 +24,7 @@ import pack
 import schema
 import zstandard
 from facts import STDOUT, Facts
+from memory import Memory
 import fourth  # last: its modules have the names of some of these
 
 SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
@@ -123,6 +124,51 @@ class Bombs(unittest.TestCase):
         for _ in range(500000):
             members.add()
         self.refused("Event of 10", facts=self.facts)
+
+    def judged_in_little_memory(self, judge, code):
+        """It needs more address space than others: what lies in a file is mapped."""
+        memory = Memory()
+        process = subprocess.Popen([BUILD / "bin" / judge, BOMB], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        memory.pid = process.pid
+        memory.start()
+        self.assertEqual(process.wait(timeout=100), code)
+        memory.over.set()
+        self.assertGreater(memory.looks, 20)
+        if not SANITIZED:  # they keep what was freed
+            self.assertLess(memory.most, 64 << 20)
+
+    def test_count_a_claim_of_three_million_statements(self):
+        """60 MB, which are 800 in memory when they are unpacked and told."""
+        whole = pack.read(GOOD)
+        claim = schema.Claim.FromString(whole.observations.pop(whole.claim))
+        row = claim.rows[0].SerializeToString(deterministic=True)
+        before, rest = schema.Claim(), schema.Claim()
+        before.CopyFrom(claim)
+        rest.CopyFrom(claim)
+        for part, cleared in ((before, ("messages", "tree", "not_measured", "endings")),
+                              (rest, ("version", "receipt_sha256", "oracle_sha256", "prospective", "decision", "rules",
+                                      "cases", "attempts", "rows"))):
+            for name in cleared:
+                part.ClearField(name)
+        tag = bytes([9 << 3 | 2, len(row)])
+        large = (before.SerializeToString(deterministic=True) + (tag + row) * (60000000 // (len(row) + 2)) +
+                 rest.SerializeToString(deterministic=True))
+        whole.claim = pack.digest_of(large)
+        whole.observations[whole.claim] = large
+        pack.write(BOMB, whole)
+        for judge in JUDGES:
+            with self.subTest(judge):
+                self.judged_in_little_memory(judge, 1)
+
+    def test_count_a_message_that_came_600000_times(self):
+        """Every judge keeps each of them: 180 and 350 MiB in memory."""
+        one = self.facts.of("message")[0]
+        at = self.facts.facts.index(one)
+        self.facts.facts[at:at] = [one] * 600000
+        pack.write(BOMB, self.facts.build())
+        for judge in JUDGES:
+            with self.subTest(judge):
+                self.judged_in_little_memory(judge, 0)
 
     def test_nesting_and_count_plans_and_oracles_that_never_end(self):
         bombs = ((b"[" * 1000000, "nested more than 16 deep"), (b"{a: " * 200000, "nested more than 16 deep"),

@@ -11,11 +11,10 @@ import pathlib
 import signal
 import subprocess
 import sys
-import threading
-import time
 import unittest
 
 import hostile
+from memory import Memory
 from hostile import (BOOTSTRAP, FOR_BOOTSTRAP, PIECE, STRICT, Place, b64, claim_of, facts_of, failing, met, shell,
                      subject)
 
@@ -90,24 +89,6 @@ def places():
         (hostile.ROOT / name).write_text(content)
         (hostile.ROOT / name).chmod(mode)
     return made
-
-
-class Memory(threading.Thread):
-    """Looks at the anonymous memory of a process until it ends."""
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.most, self.looks, self.pid, self.over = 0, 0, None, threading.Event()
-
-    def run(self):
-        while not self.over.wait(0.005):
-            try:
-                status = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{self.pid}/status").read_text()
-                              .splitlines())
-                self.most = max(self.most, int(status["RssAnon"].split()[0]) * 1024)
-                self.looks += 1
-            except (OSError, KeyError):
-                pass
 
 
 def setUpModule():

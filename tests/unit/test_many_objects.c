@@ -1,6 +1,7 @@
 /* Tables of any size in little of the heap: strings that go to a file, digests in order, packs of many objects, long
  * lists. */
 #include "base/arena.h"
+#include "base/sort.h"
 #include "base/spill.h"
 #include "base/table.h"
 #include "formats/freeze.h"
@@ -272,6 +273,44 @@ static void a_table_grows_where_it_is_or_moves_and_takes_little_of_the_heap(void
     assert_int_equal(rows[9].number, 9);
     assert_int_equal(rows[ROWS - 1].number, ROWS);
     table_free(NULL);
+}
+
+struct sorted {
+    uint32_t key;
+    uint32_t place; /* where it was */
+};
+
+static int sorted_order(const void *left, const void *right)
+{
+    const struct sorted *a = left, *b = right;
+
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+static void rows_are_sorted_in_little_of_the_heap(void **state)
+{
+    static const size_t counts[] = {0, 1, 2, 131071, 131072, 131073, 262144, 393217, 4000001};
+    size_t before = anonymous_bytes();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        AUTO_TABLE struct sorted *rows = NULL;
+        size_t count = 0, places = 0;
+        struct err err;
+
+        for (uint32_t j = 0; j < counts[i]; j++)
+            must(table_add(&rows, &count, &(struct sorted){j * 2654435761u >> 14, j}, sizeof *rows, &err), &err);
+        sort_rows(rows, count, sizeof *rows, sorted_order);
+        for (size_t j = 0; j < count; j++) {
+            places += rows[j].place;
+            if (rows[j].key != rows[j].place * 2654435761u >> 14)
+                fail_msg("of %zu rows number %zu is none that was there", count, j);
+            if (j > 0 && (rows[j].key < rows[j - 1].key || rows[j].place == rows[j - 1].place))
+                fail_msg("of %zu rows number %zu comes after its next, or twice", count, j);
+        }
+        assert_int_equal(places, count == 0 ? 0 : count * (count - 1) / 2); /* so none is missing */
+    }
+    want_little_more(before);
 }
 
 /* A message of 28 MB, which takes 120 MB when it is unpacked. */
@@ -554,6 +593,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_an_arena_gives_is_kept_apart_and_takes_little_of_the_heap),
         cmocka_unit_test(an_arena_that_was_emptied_gives_zeros_again_and_no_more_memory),
         cmocka_unit_test(a_table_grows_where_it_is_or_moves_and_takes_little_of_the_heap),
+        cmocka_unit_test(rows_are_sorted_in_little_of_the_heap),
         cmocka_unit_test(a_message_of_any_size_is_unpacked_in_little_of_the_heap),
         cmocka_unit_test(without_a_file_the_heap_has_to_do),
         IN_FOLDER(a_disk_that_is_nearly_full_is_left_to_others),

@@ -21,7 +21,7 @@ struct waiting {
 };
 
 struct executables {
-    int64_t older_than_ns;
+    int64_t older_than_s;
     struct {
         struct stat seen;
         struct digest digest;
@@ -29,6 +29,7 @@ struct executables {
     size_t next; /* the place of the next one that becomes known: the oldest goes */
     struct waiting waiting[WAITING_MOST];
     size_t waiting_count;
+    off_t waiting_bytes; /* of their files: at most EXECUTABLE_MAX_BYTES, so that a run's end does not take long */
 };
 
 struct executables *executables_new(void)
@@ -36,13 +37,13 @@ struct executables *executables_new(void)
     struct executables *executables = calloc(1, sizeof *executables);
 
     if (executables != NULL)
-        executables->older_than_ns = INT64_MIN;
+        executables->older_than_s = INT64_MIN;
     return executables;
 }
 
-void executables_defer(struct executables *executables, int64_t older_than_ns)
+void executables_defer(struct executables *executables, int64_t older_than_s)
 {
-    executables->older_than_ns = older_than_ns;
+    executables->older_than_s = older_than_s;
 }
 
 /* Whether two looks show one file with one content: every change of it changes the time, too, which no call sets. */
@@ -99,23 +100,37 @@ static int path_open(const Exhibit__ProcessIdentity *identity, const struct stat
     return fd;
 }
 
-/* Whether the executable waits, as it may and as others of the same file do. */
-static bool is_left(struct executables *executables, const Exhibit__ProcessIdentity *identity, const struct stat *stat)
+/* Whether two names are of one file. */
+static bool is_one(int folder, const char *name, const char *other)
 {
-    int64_t changed_ns = (int64_t)stat->st_ctim.tv_sec * 1000000000 + stat->st_ctim.tv_nsec;
+    struct stat a, b;
+
+    return fstatat(folder, name, &a, 0) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+/*
+ * Whether the executable waits, as it may and as others of the same file do. A path that leads elsewhere in another
+ * root or among other mounts is none that we follow.
+ */
+static bool is_left(struct executables *executables, int folder, const Exhibit__ProcessIdentity *identity,
+                    const struct stat *stat)
+{
+    bool is_old = stat->st_ctim.tv_sec < executables->older_than_s;
     int fd;
 
     for (size_t i = 0; i < executables->waiting_count; i++)
         if (is_same(&executables->waiting[i].seen, stat))
-            return changed_ns < executables->older_than_ns;
-    if (changed_ns >= executables->older_than_ns || stat->st_size <= (off_t)AT_ONCE_BYTES ||
-        executables->waiting_count == WAITING_MOST)
+            return is_old;
+    if (!is_old || stat->st_size <= (off_t)AT_ONCE_BYTES || executables->waiting_count == WAITING_MOST ||
+        stat->st_size > (off_t)EXECUTABLE_MAX_BYTES - executables->waiting_bytes ||
+        !is_one(folder, "ns/mnt", "/proc/self/ns/mnt") || !is_one(folder, "root", "/"))
         return false;
-    fd = path_open(identity, stat); /* in a sandbox the path may be that of another file */
+    fd = path_open(identity, stat);
     if (fd < 0)
         return false;
     (void)close(fd);
     executables->waiting[executables->waiting_count++] = (struct waiting){*stat, NULL};
+    executables->waiting_bytes += stat->st_size;
     return true;
 }
 
@@ -139,7 +154,7 @@ bool executables_identify(struct executables *executables, int folder, Exhibit__
     if (fstatat(folder, "exe", &stat, 0) < 0)
         return true;
     digest = known_find(executables, &stat);
-    if (digest == NULL && S_ISREG(stat.st_mode) && !is_left(executables, identity, &stat)) {
+    if (digest == NULL && S_ISREG(stat.st_mode) && !is_left(executables, folder, identity, &stat)) {
         AUTO_FD int fd = openat(folder, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
         if (fd >= 0 && fstat(fd, &stat) == 0) /* another one may be executed by now: then that one is told */
@@ -183,6 +198,7 @@ int executables_digest(struct executables *executables,
             exhibit__process_identity__free_unpacked(waiting->identity, NULL);
     }
     executables->waiting_count = 0;
+    executables->waiting_bytes = 0;
     return code;
 }
 

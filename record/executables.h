@@ -20,12 +20,13 @@ struct executables;
 /* NULL: no memory. */
 struct executables *executables_new(void);
 
-/* From now on those that changed last before this time (of the wall clock) may wait; INT64_MIN, as at first: none. */
-void executables_defer(struct executables *executables, int64_t older_than_ns);
+/* From now on those may wait that changed last before this second since 1970; INT64_MIN, as at first: none. */
+void executables_defer(struct executables *executables, int64_t older_than_s);
 
 /*
  * Fills in device, inode and digest of what a process executes, by its folder in /proc and identity->executable, as far
- * as they can be read. The digest stays empty where it waits. False: no memory.
+ * as they can be read. The digest stays empty where it waits; that of a process with another root or other mounts than
+ * ours does not. False: no memory.
  */
 bool executables_identify(struct executables *executables, int folder, Exhibit__ProcessIdentity *identity);
 

@@ -115,7 +115,7 @@ const char *observer_note(const struct observer *observer)
     return observer->note;
 }
 
-int observer_run_begin(struct observer *observer, uint32_t run, bool has_roles, pid_t root, uint64_t start_time,
+int observer_run_begin(struct observer *observer, uint32_t run, int64_t older_than_s, pid_t root, uint64_t start_time,
                        void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns),
                        void *context, struct err *err)
 {
@@ -124,8 +124,7 @@ int observer_run_begin(struct observer *observer, uint32_t run, bool has_roles, 
     assert(observer->log.run == 0 && run != 0);
     observer->log.run = run;
     observer->root = root;
-    /* A role is known by its digest: that cannot wait. */
-    executables_defer(observer->executables, has_roles ? INT64_MIN : clock_wall_ns());
+    executables_defer(observer->executables, older_than_s);
     observer->identity = identity;
     observer->context = context;
     return members_add(&observer->members, &member, err);

@@ -24,10 +24,10 @@ const char *observer_note(const struct observer *observer);
 
 /*
  * From now on the process `root` (our unreaped child) and all that descends from it belong to `run`. `identity` is
- * called with each identity that is read (borrowed during the call). Without roles, which are known by their digests,
- * digests of large executables may wait for observer_digest.
+ * called with each identity that is read (borrowed during the call). Large executables that changed last before
+ * `older_than_s` (executables_defer) are digested by observer_digest.
  */
-int observer_run_begin(struct observer *observer, uint32_t run, bool has_roles, pid_t root, uint64_t start_time,
+int observer_run_begin(struct observer *observer, uint32_t run, int64_t older_than_s, pid_t root, uint64_t start_time,
                        void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns),
                        void *context, struct err *err);
 

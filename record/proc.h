@@ -37,7 +37,8 @@ void proc_network_read(pid_t pid, Exhibit__ProcessIdentity *identity);
 
 /*
  * Reads who a process is. Owned by the caller: free with exhibit__process_identity__free_unpacked. NULL: it is gone,
- * was replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty.
+ * was replaced while it was read, or is a zombie; or memory ran out. What cannot be read of a living one stays empty,
+ * and so does a digest that waits (executables.h).
  */
 Exhibit__ProcessIdentity *proc_identity_read(pid_t pid, struct executables *executables);
 

@@ -40,6 +40,7 @@ struct run {
     uint64_t cleanup_at_ns; /* 0: no cleanup */
     Exhibit__Cleanup__Reason reason;
     uint64_t bound_at_ns; /* trials: the earliest moment of a cleanup */
+    int64_t older_than_s; /* as observer_run_begin has it */
 };
 
 static Exhibit__Event event_of(const struct run *run)
@@ -244,8 +245,8 @@ static int begin(struct run *run, struct err *err)
                                   .started_at_ns = run->started_at_ns};
     run->exit_source = (struct loop_source){.fd = run->spawned.pid_fd, .ready = exit_ready, .context = run};
     if (capture_new(session->loop, session->journal, &request, &run->capture, err) < 0 ||
-        observer_run_begin(session->observer, run->number, run->request->probe != NULL, run->spawned.pid,
-                           run->spawned.start_time, identity_seen, run, err) < 0 ||
+        observer_run_begin(session->observer, run->number, run->older_than_s, run->spawned.pid, run->spawned.start_time,
+                           identity_seen, run, err) < 0 ||
         loop_add(session->loop, &run->exit_source, EPOLLIN, err) < 0)
         return err->code;
     return 0;
@@ -318,6 +319,8 @@ static int start(struct run *run, struct err *err)
         return err->code;
     listeners_set_run(session->listeners, run->number);
     run->started_at_ns = clock_now_ns();
+    /* A role is known by its digest: none of a trial waits. No file system tells times in steps of more than 2 s. */
+    run->older_than_s = request->probe != NULL ? INT64_MIN : clock_wall_ns() / 1000000000 - 2;
     run->bound_at_ns = run->started_at_ns + UNSEEN_NS + SECOND_NS + MARGIN_NS +
                        (request->probe == NULL ? 0 : request->probe->lifetime_ms * 1000000ull);
     return spawn_start(&spawn, &run->spawned, err);

@@ -43,8 +43,8 @@ int archives_compare(const Exhibit__Artifact *baseline, const Exhibit__Artifact 
                      const struct oracle_archive *asked, struct archive_difference *out, struct err *err);
 
 /*
- * The artifacts of a run that match any archive of the oracle's case, sorted by path, each once: a heap array of
- * *out_count events, which the caller frees (NULL where there is none). ERR_SYSTEM: out of memory.
+ * The artifacts of a run that match any archive of the oracle's case, sorted by path, each once: a table of
+ * *out_count events, which the caller releases (NULL where there is none). ERR_SYSTEM: out of memory.
  */
 int archives_of_run(const struct facts *facts, const struct oracle_case *expected, const struct run *run,
                     const Exhibit__Event ***out, size_t *out_count, struct err *err);

@@ -4,12 +4,10 @@
  */
 #include "replay/canaries.h"
 
-#include "base/cleanup.h"
 #include "base/sort.h"
 #include "replay/proofs.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The content of a canary, and the event that set it first. */

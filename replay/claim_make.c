@@ -3,7 +3,6 @@
  */
 #include "replay/claim_make.h"
 
-#include "base/cleanup.h"
 #include "replay/archives.h"
 #include "replay/roles.h"
 #include "replay/words.h"

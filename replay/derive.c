@@ -10,7 +10,6 @@
 #include "replay/messages.h"
 #include "replay/roles.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Sorts the states of the targets by target: a pass for each keeps them in order. */

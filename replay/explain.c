@@ -10,7 +10,6 @@
 #include "replay/words.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static json_t *hex_text(const uint8_t *from, size_t size_bytes)

@@ -38,7 +38,7 @@ struct explaining {
     json_t *last;       /* the last statement, borrowed */
     size_t room;        /* how many statements there may be */
     size_t left_out;
-    struct explain_want *wants; /* heap */
+    struct explain_want *wants; /* a table */
     size_t want_count;
     int code;
     struct err *err;

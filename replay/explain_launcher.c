@@ -4,8 +4,9 @@
  */
 #include "replay/explain_build.h"
 
+#include "base/sort.h"
+
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -67,21 +68,20 @@ static void tell_all_passing(struct explaining *explaining, const struct run *ru
     const struct tables *tables = &explaining->judged->facts->tables;
     struct span span = tables_of_run(tables, EXHIBIT__EVENT__WHAT_SCRATCH_EVENT, run->number);
     struct span lost = tables_of_run(tables, EXHIBIT__EVENT__WHAT_LOST, run->number);
-    const Exhibit__Event **sorted = calloc(span.count + 1, sizeof *sorted);
+    AUTO_TABLE const Exhibit__Event **sorted = NULL;
+    size_t count = 0;
 
-    if (sorted == NULL) {
-        explain_no_memory(explaining);
-        return;
-    }
     for (size_t i = 0; i < span.count; i++)
-        sorted[i] = span.events[i];
-    qsort(sorted, span.count, sizeof *sorted, compare_scratch);
+        if (table_add(&sorted, &count, &span.events[i], sizeof span.events[i], explaining->err) < 0) {
+            explain_no_memory(explaining);
+            return;
+        }
+    sort_rows(sorted, count, sizeof *sorted, compare_scratch);
     for (size_t i = 0, same; i < span.count; i += same) {
         for (same = 1; i + same < span.count && same_path(sorted[i], sorted[i + same]);)
             same++;
         tell_passing(explaining, sorted + i, same);
     }
-    free(sorted);
     if (lost.count == 0)
         return;
     explain_say(explaining, "more may have come and gone in scratch: events were lost");

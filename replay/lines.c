@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines of one run; heap. */
+/* Lines of one run, in a table. */
 struct pile {
     struct line *lines;
     size_t count;

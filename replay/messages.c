@@ -6,7 +6,6 @@
 #include "base/sort.h"
 #include "replay/parse.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static int compare_messages(const void *left, const void *right)

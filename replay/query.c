@@ -7,7 +7,6 @@
 #include "replay/tables.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The key of a kept event; a run of 0 sorts all runs of a kind together in by_seq. */

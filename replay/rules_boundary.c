@@ -3,7 +3,6 @@
  */
 #include "replay/canaries.h"
 
-#include "base/cleanup.h"
 #include "base/sort.h"
 #include "replay/rules.h"
 #include "replay/words.h"

@@ -7,7 +7,6 @@
 #include "replay/runs.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Whether a judgement can rest on an event. Those of processes are many, and only trials are judged by them. */

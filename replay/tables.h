@@ -64,7 +64,7 @@ struct span {
 
 /* All zero is the empty one. Release with tables_done. */
 struct tables {
-    struct arena arena;            /* everything below but the tables of pointers and chunks */
+    struct arena arena;            /* the events, by_seq, the runs themselves, and what is derived */
     const Exhibit__Event **by_run; /* by kind, run, seq */
     const Exhibit__Event **by_seq; /* by kind, seq */
     size_t kept_count;

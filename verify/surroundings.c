@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/sort.h"
+#include "base/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,16 +191,15 @@ static int surroundings_path(const Exhibit__Event *const *events, size_t count, 
 
 static int surroundings_passing(const struct ledger_run *run, struct surroundings *out, struct err *err)
 {
-    AUTO_FREE const Exhibit__Event **events = calloc(run->events.count + 1, sizeof *events);
+    AUTO_TABLE const Exhibit__Event **events = NULL;
     size_t position = 0, count = 0, same;
     const Exhibit__Event *event;
 
-    if (events == NULL)
-        return err_set_errno(err, "memory for events");
     out->unseen = ledger_next(run, EXHIBIT__EVENT__WHAT_LOST, &position) != NULL;
     position = 0;
     while ((event = ledger_next(run, EXHIBIT__EVENT__WHAT_SCRATCH_EVENT, &position)) != NULL)
-        events[count++] = event;
+        if (table_add(&events, &count, &event, sizeof event, err) < 0)
+            return err->code;
     sort_rows(events, count, sizeof *events, surroundings_order);
     for (size_t i = 0; i < count; i += same) {
         for (same = 1; i + same < count; same++)

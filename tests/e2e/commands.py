@@ -83,6 +83,9 @@ def places():
             Place("memory", {"large": (shell(f'[ ! "$STRICT" ] || exec {FLOOD} {LARGE}'), {"exit": 0})},
                   candidate=STRICT),
             Place("spoiled", {**spoiled, "fine": (shell("exit 0"), {"exit": 0})}, BOOTSTRAP, FOR_BOOTSTRAP))
+    made += (Place("python", trials=BOOTSTRAP, oracle_trials=FOR_BOOTSTRAP, candidate={
+        "name": "python", "argv": ["/bin/sh", "-c", 'case "$*" in *exhibit-probe*) exec "$0" -c "import subprocess, sys; '
+                                   'sys.exit(subprocess.call(sys.argv[1:]))" "$@";; esac; exec "$@"', PYTHON, "{command}"]}),)
     (made[0].folder / "big").write_bytes(os.urandom(4 * MIB))
     for name, content, mode in (("not-executable", "#!/bin/sh\n", 0o644), ("no-format", "exit 0\n", 0o755),
                                 ("bad-interpreter", "#!/nonexistent/interpreter\n", 0o755)):
@@ -92,11 +95,12 @@ def places():
 
 
 def setUpModule():
-    global COMMANDS, LARGE_OUTPUT, SPOILED, CLAIM, FACTS, MEMORY
-    COMMANDS, LARGE_OUTPUT, SPOILED = places()
+    global COMMANDS, LARGE_OUTPUT, SPOILED, RELAYED, CLAIM, FACTS, MEMORY
+    COMMANDS, LARGE_OUTPUT, SPOILED, RELAYED = places()
     MEMORY = Memory()
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        for made in [pool.submit(large_record), pool.submit(COMMANDS.record), pool.submit(SPOILED.record)]:
+        for made in [pool.submit(large_record), pool.submit(COMMANDS.record), pool.submit(SPOILED.record),
+                     pool.submit(RELAYED.record)]:
             made.result()
     assert COMMANDS.done.code == 0, COMMANDS.done
     CLAIM, FACTS = claim_of(COMMANDS.bundle), facts_of(COMMANDS.bundle)
@@ -166,6 +170,14 @@ class Commands(unittest.TestCase):
         self.assertEqual(late.executable_sha256, hashlib.sha256(pathlib.Path(PYTHON).read_bytes()).digest())
         late.executable_sha256 = b""
         self.assertEqual(late, told[False][0])
+
+    def test_of_a_trial_no_digest_waits(self):
+        self.assertNotEqual(RELAYED.done.code, 5, RELAYED.done)
+        found = [what for _, what in facts_of(RELAYED.bundle).all("process_identity", ("bootstrap", "strict"))
+                 if list(what.argv)[:1] == [PYTHON.encode()]]
+        self.assertGreaterEqual(len(found), 1)
+        digest = hashlib.sha256(pathlib.Path(PYTHON).read_bytes()).digest()
+        self.assertEqual([what.executable_sha256 for what in found], [digest] * len(found))
 
     def test_bytes_written_just_before_exit_are_all_there_a_thousand_times(self):
         for mode, count in (("baseline", TIMES), ("strict", 100)):

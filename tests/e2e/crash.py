@@ -46,7 +46,7 @@ DONE_WITHOUT = ("socket", "inotify", "openat2")
 HEAP_LEFT = "tmp"  # where large tables are spilled: without that they stay in the heap
 CALLS = {"pack": {"write": (WRITTEN, PARTIAL), "fsync": (WHOLE, PARTIAL), "rename": (WHOLE, PARTIAL),
                   "fsync-folder": (WHOLE, r"worker-\d")},
-         "spool": {"splice": (SPOOLED, r"#\d+|spool-\w+")},
+         "spool": {"splice": (SPOOLED, r"#\d+|spool-\w+")}, "move": {"move": (SPOOLED, r"pipe:\[\d+\]")},
          "descriptor": {"open-pack": (("EMFILE",), PARTIAL), "open-spool": (("EMFILE",), rf"exhibit-\w+|{HEAP_LEFT}"),
                         "openat2": (("EMFILE",), r".+"), **{call: (("EMFILE",), "-") for call in MADE}}}
 CASES = {f"case-{i}": (shell(f"echo {i}; echo kept > {{scratch}}/left-{i}"), {"exit": 0}) for i in range(3)}
@@ -154,8 +154,8 @@ class Worker:
         if name == HEAP_LEFT:
             return False
         if kind in HARMLESS:
-            return kind == "EINTR" and call not in ("write", "splice")
-        return kind != "EINVAL"
+            return kind == "EINTR" and call not in ("write", "splice", "move")
+        return kind != "EINVAL" or call == "move"
 
     def try_fault(self, step, kind, of):
         self.at, bundle = f"{kind} at step {step} of {of}", self.place.bundle
@@ -170,9 +170,9 @@ class Worker:
             later = [line.split()[1:] for line in log[step:]]
             if kind in HARMLESS and call == "write":  # the rest of it follows, or it comes again
                 self.want(later[:1] == [[call, name]], f"after it came {later[:1]}")
-            if call == "splice" and kind in HARMLESS:  # somewhere after it: there are two threads
-                self.want([call, name] in later, f"after it came {later[:9]}")
-            if kind == "EINVAL" and step == 1:  # of others the pipe may be empty
+            if call in ("splice", "move") and kind in HARMLESS:  # somewhere after it: there are two threads
+                self.want(any(line[0] == call for line in later), f"after it came {later[:9]}")
+            if kind == "EINVAL" and call == "splice" and step == 1:  # of others the pipe may be empty
                 self.want(["write", name] in later, f"after it came {later[:9]}")
         if self.left_work:
             self.want("that was killed had left" in done.err, f"nothing was cleaned: {done.err}")
@@ -230,7 +230,8 @@ class Crash(unittest.TestCase):
         self.assertGreater(sum(map(len, steps["spool"].values())), 6)
         faults = [*self.faults("pack", steps["pack"]), *self.faults("descriptor", steps["descriptor"])]
         # By two threads, as it comes: how many there are is another number each time.
-        faults += [(step, kind, "spool") for step in ((1, 2, 3) if ALL else (1, 2)) for kind in SPOOLED]
+        faults += [(step, kind, of) for of in ("spool", "move") for step in ((1, 2, 3) if ALL else (1, 2))
+                   for kind in SPOOLED]
         with concurrent.futures.ThreadPoolExecutor(3) as pool:
             def work(number):
                 worker = Worker(f"worker-{number}")

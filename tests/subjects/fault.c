@@ -5,7 +5,8 @@
  * Steps of
  *   pack: the writing, syncing and naming of files whose name has ".partial" in it, the syncing of folders,
  *         the removing of a store's packs;
- *   spool: what goes into the nameless file in the work folder;
+ *   spool: what goes into the nameless files in the work folder;
+ *   move: what is moved into a pipe, on its way there;
  *   tools: the making of the tools in the work folder, which are the first files of a recording in it;
  *   descriptor: the making of these files, of pipes, sockets and descriptors of processes, signals and watches, the
  *         opening of a store's files and of what is frozen.
@@ -168,7 +169,7 @@ ssize_t splice(int from, off64_t *from_place, int to, off64_t *to_place, size_t 
     ssize_t done;
 
     path_of(to, path, sizeof path);
-    kind = fault(owner_of(path), "splice", path);
+    kind = strncmp(path, "pipe:", 5) == 0 ? fault("move", "move", path) : fault(owner_of(path), "splice", path);
     if (refused(kind) < 0)
         return -1;
     done = raw(SYS_splice, (long)from, from_place, (long)to, to_place, part_of(kind, size_bytes), (long)flags);

@@ -41,41 +41,49 @@ static void file_fill(struct scene *scene, char byte, size_t size_bytes)
     scene->digest = digest_of(bytes, size_bytes);
 }
 
-static int64_t later_ns(void)
+static int64_t later_s(void)
 {
     struct timespec now;
 
     assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
-    return now.tv_sec * 1000000000ll + now.tv_nsec + 1000000000;
+    return now.tv_sec + 2;
+}
+
+/* Makes a name in the folder one of another file, in place of what it was. */
+static void name_make(const struct scene *scene, const char *name, const char *target)
+{
+    (void)unlinkat(scene->folder_fd, name, 0);
+    assert_int_equal(symlinkat(target, scene->folder_fd, name), 0);
 }
 
 static int scene_make(void **state)
 {
     static struct scene scene;
-    char link[80];
-
-    scene = (struct scene){.folder = "/tmp/executables-XXXXXX"};
+    scene = (struct scene){.folder = "/tmp/exhibit-test-XXXXXX"};
     assert_non_null(mkdtemp(scene.folder));
     (void)snprintf(scene.file, sizeof scene.file, "%s/file", scene.folder);
-    (void)snprintf(link, sizeof link, "%s/exe", scene.folder);
-    assert_int_equal(symlink(scene.file, link), 0);
     scene.folder_fd = open(scene.folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    name_make(&scene, "exe", scene.file);
+    name_make(&scene, "root", "/");
+    assert_int_equal(mkdirat(scene.folder_fd, "ns", 0700), 0);
+    name_make(&scene, "ns/mnt", "/proc/self/ns/mnt");
     scene.executables = executables_new();
     assert_non_null(scene.executables);
     file_fill(&scene, 'a', LARGE_BYTES);
-    executables_defer(scene.executables, later_ns());
+    executables_defer(scene.executables, later_s());
     *state = &scene;
     return 0;
 }
 
 static int scene_end(void **state)
 {
+    static const char *const names[] = {"file", "exe", "other", "root", "ns/mnt"};
     struct scene *scene = *state;
 
     executables_free(scene->executables);
-    (void)unlinkat(scene->folder_fd, "file", 0);
-    (void)unlinkat(scene->folder_fd, "exe", 0);
-    (void)unlinkat(scene->folder_fd, "other", 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        (void)unlinkat(scene->folder_fd, names[i], 0);
+    (void)unlinkat(scene->folder_fd, "ns", AT_REMOVEDIR);
     (void)close(scene->folder_fd);
     return rmdir(scene->folder);
 }
@@ -166,7 +174,7 @@ static void one_that_is_as_young_as_the_run_is_told_at_once(void **state)
 {
     struct scene *scene = *state;
 
-    executables_defer(scene->executables, later_ns() - 3600000000000);
+    executables_defer(scene->executables, later_s() - 3600);
     assert_true(look_tells(scene, scene->file));
 }
 
@@ -193,6 +201,37 @@ static void one_whose_path_is_another_file_for_us_is_told_at_once(void **state)
     struct scene *scene = *state;
 
     assert_true(look_tells(scene, "/bin/sh"));
+}
+
+static void one_in_another_root_is_told_at_once(void **state)
+{
+    struct scene *scene = *state;
+
+    name_make(scene, "root", "/tmp");
+    assert_true(look_tells(scene, scene->file));
+}
+
+static void one_among_other_mounts_is_told_at_once(void **state)
+{
+    struct scene *scene = *state;
+
+    name_make(scene, "ns/mnt", "/proc/self/ns/net");
+    assert_true(look_tells(scene, scene->file));
+}
+
+/* So a run's end takes no longer than to digest so much. */
+static void those_that_wait_have_half_a_gigabyte_together(void **state)
+{
+    struct scene *scene = *state;
+
+    assert_int_equal(truncate(scene->file, (512 << 20) - LARGE_BYTES), 0);
+    assert_false(look_tells(scene, scene->file));
+    (void)unlinkat(scene->folder_fd, "file", 0);
+    file_fill(scene, 'd', LARGE_BYTES);
+    assert_false(look_tells(scene, scene->file));
+    (void)unlinkat(scene->folder_fd, "file", 0);
+    file_fill(scene, 'e', LARGE_BYTES);
+    assert_true(look_tells(scene, scene->file));
 }
 
 static void other_content(struct scene *scene)
@@ -256,6 +295,9 @@ int main(void)
         TEST(where_none_may_wait_all_are_told_at_once),
         TEST(one_that_we_know_by_no_path_is_told_at_once),
         TEST(one_whose_path_is_another_file_for_us_is_told_at_once),
+        TEST(one_in_another_root_is_told_at_once),
+        TEST(one_among_other_mounts_is_told_at_once),
+        TEST(those_that_wait_have_half_a_gigabyte_together),
         TEST(one_that_was_changed_is_not_told),
         TEST(one_that_was_replaced_is_not_told_though_the_bytes_are_the_same),
         TEST(one_that_became_a_pipe_is_not_waited_for),

@@ -1,6 +1,7 @@
 #include "record/executables.h"
 
 #include "base/cleanup.h"
+#include "base/crew.h"
 #include "formats/digest.h"
 
 #include <fcntl.h>
@@ -12,12 +13,17 @@
 #define EXECUTABLE_MAX_BYTES (512u << 20) /* a larger one is not digested: its digest stays empty */
 #define AT_ONCE_BYTES (1u << 20)          /* takes about a millisecond */
 #define KNOWN_MOST 64
-#define WAITING_MOST 64 /* one more is digested at once */
+#define WAITING_MOST 64 /* one more is not digested */
 
-/* One that waits. */
+/* One that waits: for the end of the run, or for a thread. */
 struct waiting {
+    struct crew_job job;
     struct stat seen;
     Exhibit__ProcessIdentity *identity; /* the first that was taken over, or NULL */
+    bool by_thread;
+    int fd; /* what the thread digests, and closes */
+    bool digested;
+    struct digest digest;
 };
 
 struct executables {
@@ -29,7 +35,9 @@ struct executables {
     size_t next; /* the place of the next one that becomes known: the oldest goes */
     struct waiting waiting[WAITING_MOST];
     size_t waiting_count;
-    off_t waiting_bytes; /* of their files: at most EXECUTABLE_MAX_BYTES, so that a run's end does not take long */
+    struct waiting *found; /* what the process that was looked at last executes, if it waits */
+    off_t waiting_bytes;   /* of their files: at most EXECUTABLE_MAX_BYTES, so that a run's end does not take long */
+    struct crew *crew;     /* NULL: none was needed yet */
 };
 
 struct executables *executables_new(void)
@@ -61,20 +69,24 @@ static const struct digest *known_find(const struct executables *executables, co
     return NULL;
 }
 
-/* Digests a file. NULL: it cannot be read, or was changed meanwhile. */
-static const struct digest *digest_make(struct executables *executables, int fd, const struct stat *seen)
+/* Digests a file. False: it cannot be read, or was changed meanwhile. */
+static bool digest_read(int fd, const struct stat *seen, struct digest *out)
 {
-    size_t place = executables->next;
-    struct digest digest;
     struct stat after;
     uint64_t size_bytes;
     struct err err;
 
-    if (!S_ISREG(seen->st_mode) || seen->st_size > (off_t)EXECUTABLE_MAX_BYTES ||
-        digest_of_fd(fd, &digest, &size_bytes, &err) < 0 || fstat(fd, &after) < 0 || !is_same(seen, &after))
-        return NULL;
+    return S_ISREG(seen->st_mode) && seen->st_size <= (off_t)EXECUTABLE_MAX_BYTES &&
+           digest_of_fd(fd, out, &size_bytes, &err) == 0 && fstat(fd, &after) == 0 && is_same(seen, &after);
+}
+
+static const struct digest *known_add(struct executables *executables, const struct stat *seen,
+                                      const struct digest *digest)
+{
+    size_t place = executables->next;
+
     executables->known[place].seen = *seen;
-    executables->known[place].digest = digest;
+    executables->known[place].digest = *digest;
     executables->next = (place + 1) % KNOWN_MOST;
     return &executables->known[place].digest;
 }
@@ -108,30 +120,57 @@ static bool is_one(int folder, const char *name, const char *other)
     return fstatat(folder, name, &a, 0) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-/*
- * Whether the executable waits, as it may and as others of the same file do. A path that leads elsewhere in another
- * root or among other mounts is none that we follow.
- */
-static bool is_left(struct executables *executables, int folder, const Exhibit__ProcessIdentity *identity,
-                    const struct stat *stat)
+static struct waiting *waiting_find(struct executables *executables, const struct stat *stat)
 {
-    bool is_old = stat->st_ctim.tv_sec < executables->older_than_s;
-    int fd;
-
     for (size_t i = 0; i < executables->waiting_count; i++)
         if (is_same(&executables->waiting[i].seen, stat))
-            return is_old;
-    if (!is_old || stat->st_size <= (off_t)AT_ONCE_BYTES || executables->waiting_count == WAITING_MOST ||
-        stat->st_size > (off_t)EXECUTABLE_MAX_BYTES - executables->waiting_bytes ||
-        !is_one(folder, "ns/mnt", "/proc/self/ns/mnt") || !is_one(folder, "root", "/"))
+            return &executables->waiting[i];
+    return NULL;
+}
+
+/* Whether one may wait by the path that its process knows: none that leads elsewhere in another root or mounts. */
+static bool has_path(const struct executables *executables, int folder, const Exhibit__ProcessIdentity *identity,
+                     const struct stat *stat)
+{
+    AUTO_FD int fd = -1;
+
+    if (stat->st_ctim.tv_sec >= executables->older_than_s || !is_one(folder, "ns/mnt", "/proc/self/ns/mnt") ||
+        !is_one(folder, "root", "/"))
         return false;
     fd = path_open(identity, stat);
-    if (fd < 0)
-        return false;
-    (void)close(fd);
-    executables->waiting[executables->waiting_count++] = (struct waiting){*stat, NULL};
+    return fd >= 0;
+}
+
+static void thread_digest(struct crew_job *job, unsigned worker)
+{
+    struct waiting *waiting = (struct waiting *)job; /* its first member */
+
+    (void)worker;
+    waiting->digested = digest_read(waiting->fd, &waiting->seen, &waiting->digest);
+    (void)close(waiting->fd); /* at once: what is open cannot be unmounted */
+}
+
+/* Has a large one wait; NULL: it is left, for too many do. fd: handed over. */
+static struct waiting *waiting_add(struct executables *executables, int folder,
+                                   const Exhibit__ProcessIdentity *identity, const struct stat *stat, int fd)
+{
+    AUTO_FD int owned = fd;
+    struct waiting *waiting = &executables->waiting[executables->waiting_count];
+
+    if (executables->waiting_count == WAITING_MOST ||
+        stat->st_size > (off_t)EXECUTABLE_MAX_BYTES - executables->waiting_bytes)
+        return NULL;
+    *waiting = (struct waiting){.job.work = thread_digest, .seen = *stat, .fd = -1};
+    waiting->by_thread = !has_path(executables, folder, identity, stat);
+    if (waiting->by_thread && executables->crew == NULL && (executables->crew = crew_new(2)) == NULL)
+        return NULL;
+    executables->waiting_count++;
     executables->waiting_bytes += stat->st_size;
-    return true;
+    if (waiting->by_thread) {
+        waiting->fd = take_fd(&owned);
+        crew_give(executables->crew, &waiting->job);
+    }
+    return waiting;
 }
 
 /* Has the digest told. False: no memory. */
@@ -148,17 +187,26 @@ static bool digest_set(Exhibit__ProcessIdentity *identity, const struct digest *
 
 bool executables_identify(struct executables *executables, int folder, Exhibit__ProcessIdentity *identity)
 {
+    bool may_wait = executables->older_than_s != INT64_MIN;
     const struct digest *digest;
+    struct digest made;
     struct stat stat;
 
+    executables->found = NULL;
     if (fstatat(folder, "exe", &stat, 0) < 0)
         return true;
     digest = known_find(executables, &stat);
-    if (digest == NULL && S_ISREG(stat.st_mode) && !is_left(executables, folder, identity, &stat)) {
+    if (digest == NULL && may_wait)
+        executables->found = waiting_find(executables, &stat);
+    if (digest == NULL && executables->found == NULL && S_ISREG(stat.st_mode)) {
         AUTO_FD int fd = openat(folder, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-        if (fd >= 0 && fstat(fd, &stat) == 0) /* another one may be executed by now: then that one is told */
-            digest = digest_make(executables, fd, &stat);
+        if (fd >= 0 && fstat(fd, &stat) == 0) { /* another one may be executed by now: then that one is told */
+            if (may_wait && stat.st_size > (off_t)AT_ONCE_BYTES)
+                executables->found = waiting_add(executables, folder, identity, &stat, take_fd(&fd));
+            else if (digest_read(fd, &stat, &made))
+                digest = known_add(executables, &stat, &made);
+        }
     }
     identity->executable_device = stat.st_dev;
     identity->executable_inode = stat.st_ino;
@@ -167,16 +215,10 @@ bool executables_identify(struct executables *executables, int folder, Exhibit__
 
 bool executables_keep(struct executables *executables, Exhibit__ProcessIdentity *identity)
 {
-    for (size_t i = 0; identity->executable_sha256.len == 0 && i < executables->waiting_count; i++) {
-        struct waiting *waiting = &executables->waiting[i];
-
-        if (waiting->identity == NULL && waiting->seen.st_ino == identity->executable_inode &&
-            waiting->seen.st_dev == identity->executable_device) {
-            waiting->identity = identity;
-            return true;
-        }
-    }
-    return false;
+    if (executables->found == NULL || executables->found->identity != NULL)
+        return false;
+    executables->found->identity = identity;
+    return true;
 }
 
 int executables_digest(struct executables *executables,
@@ -186,17 +228,25 @@ int executables_digest(struct executables *executables,
     int code = 0;
 
     for (size_t i = 0; i < executables->waiting_count; i++) {
-        const struct waiting *waiting = &executables->waiting[i];
-        AUTO_FD int fd = waiting->identity == NULL || code < 0 ? -1 : path_open(waiting->identity, &waiting->seen);
-        const struct digest *digest = fd < 0 ? NULL : digest_make(executables, fd, &waiting->seen);
+        struct waiting *waiting = &executables->waiting[i];
+        AUTO_FD int fd = -1;
 
-        if (digest != NULL && !digest_set(waiting->identity, digest))
-            code = err_set_errno(err, "memory for a digest");
-        else if (digest != NULL)
-            code = take(context, waiting->identity, err);
-        if (waiting->identity != NULL)
-            exhibit__process_identity__free_unpacked(waiting->identity, NULL);
+        if (waiting->by_thread)
+            crew_wait(executables->crew, &waiting->job);
+        else if (waiting->identity != NULL && code == 0)
+            fd = path_open(waiting->identity, &waiting->seen);
+        if (fd >= 0)
+            waiting->digested = digest_read(fd, &waiting->seen, &waiting->digest);
+        if (waiting->digested)
+            (void)known_add(executables, &waiting->seen, &waiting->digest);
+        if (waiting->identity == NULL)
+            continue;
+        if (waiting->digested && code == 0)
+            code = digest_set(waiting->identity, &waiting->digest) ? take(context, waiting->identity, err)
+                                                                   : err_set_errno(err, "memory for a digest");
+        exhibit__process_identity__free_unpacked(waiting->identity, NULL);
     }
+    executables->found = NULL;
     executables->waiting_count = 0;
     executables->waiting_bytes = 0;
     return code;
@@ -206,6 +256,7 @@ void executables_free(struct executables *executables)
 {
     if (executables == NULL)
         return;
+    crew_free(executables->crew); /* waits for what it digests */
     for (size_t i = 0; i < executables->waiting_count; i++)
         if (executables->waiting[i].identity != NULL)
             exhibit__process_identity__free_unpacked(executables->waiting[i].identity, NULL);

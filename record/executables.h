@@ -2,9 +2,9 @@
  * What the executables of processes are: device, inode and digest. A digest is remembered by what names its content, so
  * that a storm of one program is digested once.
  *
- * A large one that was there before waits until nobody has to be looked at: to digest it takes longer than many a
- * process lives, and takes its time from the command that is measured. Nothing is kept open for it: a mount that is
- * used cannot be removed.
+ * To digest a large one takes longer than many a process lives, in which nobody would look at those. One that was there
+ * before waits for the end of the run, so that the command has its cores for itself; nothing is kept open for it: a
+ * mount that is used cannot be removed. Any other is digested by a thread at once, before it is gone.
  */
 #pragma once
 
@@ -20,23 +20,27 @@ struct executables;
 /* NULL: no memory. */
 struct executables *executables_new(void);
 
-/* From now on those may wait that changed last before this second since 1970; INT64_MIN, as at first: none. */
+/*
+ * A run begins. Large ones that changed last before this second since 1970 may wait for its end. INT64_MIN, as at
+ * first: all are digested at once.
+ */
 void executables_defer(struct executables *executables, int64_t older_than_s);
 
 /*
  * Fills in device, inode and digest of what a process executes, by its folder in /proc and identity->executable, as far
- * as they can be read. The digest stays empty where it waits; that of a process with another root or other mounts than
- * ours does not. False: no memory.
+ * as they can be read. The digest stays empty where it waits, and where too many wait. False: no memory.
  */
 bool executables_identify(struct executables *executables, int folder, Exhibit__ProcessIdentity *identity);
 
-/* Takes the identity over, if its executable waits and no other identity waits with it; false: it stays the caller's.
+/*
+ * Takes over the identity of the last executables_identify, if its executable waits and no other identity waits with
+ * it; false: it stays the caller's.
  */
 bool executables_keep(struct executables *executables, Exhibit__ProcessIdentity *identity);
 
 /*
- * Digests those that wait, and gives each identity that was taken over, with its digest; not those of files that are
- * not there any more as they were when they were seen to be executed. The error of `take`; ERR_SYSTEM: no memory.
+ * Digests those that wait, and gives each identity that was taken over, with its digest; not those of files that were
+ * not what they had been when they were seen to be executed. The error of `take`; ERR_SYSTEM: no memory.
  */
 int executables_digest(struct executables *executables,
                        int (*take)(void *context, Exhibit__ProcessIdentity *identity, struct err *err), void *context,

@@ -73,6 +73,9 @@ def places():
                                                            bytes(range(256)) * 4)}}),
         "children": ({"command": [subject("count_children")]}, {"exit": 0, "stdout": {"equals": b64(COUNTED)}}),
         "interpreter": (shell(f'[ "$STRICT" ] || exec {PYTHON} -c "import time; time.sleep(0.3)"'), {"exit": 0}),
+        # An executable of 200 MB that was not there before; it takes longer to digest than all that comes after it.
+        "fresh": (shell(f'[ "$STRICT" ] && exit 0; cd {{scratch}}; cp {PYTHON} fresh; truncate -s 200M fresh; '
+                        './fresh -c 0; sleep 0.031; sleep 0.032; sleep 0.033; rm fresh'), {"exit": 0}),
         "no-core": (shell("ulimit -c 0; cd {scratch}; kill -SEGV $$"), {"signal": "SEGV"}),
         **dies,
     }
@@ -170,6 +173,12 @@ class Commands(unittest.TestCase):
         self.assertEqual(late.executable_sha256, hashlib.sha256(pathlib.Path(PYTHON).read_bytes()).digest())
         late.executable_sha256 = b""
         self.assertEqual(late, told[False][0])
+
+    def test_who_executes_a_large_file_of_his_own_does_not_hide_those_that_come_after_it(self):
+        if hostile.name_of(FACTS.start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+            self.skipTest("no process events")
+        seen = {tuple(what.argv) for _, what in FACTS.all("process_identity", ("fresh", "baseline"))}
+        self.assertLessEqual({(b"sleep", b"0.031"), (b"sleep", b"0.032"), (b"sleep", b"0.033")}, seen)
 
     def test_of_a_trial_no_digest_waits(self):
         self.assertNotEqual(RELAYED.done.code, 5, RELAYED.done)

@@ -161,8 +161,8 @@ class Bombs(unittest.TestCase):
                 self.judged_in_little_memory(judge, 1)
 
     def test_count_a_message_that_came_600000_times(self):
-        """Every judge keeps each of them: 180 and 350 MiB in memory."""
-        one = self.facts.of("message")[0]
+        """Every judge keeps each of them: 180 and 350 MiB in memory. A datagram, for a connection has one message."""
+        one = self.facts.of("message", protocol=schema.PROTOCOL_UDP)[0]
         at = self.facts.facts.index(one)
         self.facts.facts[at:at] = [one] * 600000
         pack.write(BOMB, self.facts.build())

@@ -124,11 +124,6 @@ static int check_field(const ProtobufCMessage *message, const ProtobufCFieldDesc
     if (field->label == PROTOBUF_C_LABEL_REPEATED) {
         memcpy(&count, base + field->quantifier_offset, sizeof count);
         items = *(const void *const *)items;
-    } else if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0) {
-        uint32_t chosen;
-
-        memcpy(&chosen, base + field->quantifier_offset, sizeof chosen);
-        count = chosen == field->id;
     }
     for (size_t i = 0; i < count; i++) {
         int code = check_item(message->descriptor, field, items, i, err);
@@ -139,6 +134,17 @@ static int check_field(const ProtobufCMessage *message, const ProtobufCFieldDesc
     return 0;
 }
 
+/* Whether the field is of a union in which another one is set: that of an event has most of its fields. */
+static inline bool field_is_another(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+    uint32_t chosen;
+
+    if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) == 0)
+        return false;
+    memcpy(&chosen, (const char *)message + field->quantifier_offset, sizeof chosen);
+    return chosen != field->id;
+}
+
 int message_check(const ProtobufCMessage *message, struct err *err)
 {
     const ProtobufCMessageDescriptor *descriptor = message->descriptor;
@@ -147,7 +153,8 @@ int message_check(const ProtobufCMessage *message, struct err *err)
         return err_set(err, ERR_FORMAT, "FORMAT 6.3: %s has field %u, which this version does not know",
                        descriptor->short_name, message->unknown_fields[0].tag);
     for (unsigned i = 0; i < descriptor->n_fields; i++) {
-        int code = check_field(message, &descriptor->fields[i], err);
+        const ProtobufCFieldDescriptor *field = &descriptor->fields[i];
+        int code = field_is_another(message, field) ? 0 : check_field(message, field, err);
 
         if (code < 0)
             return code;

@@ -94,7 +94,7 @@ int observer_new(struct loop *loop, struct journal *journal, bool snapshots_only
     if (observer->events != NULL) {
         observer->source.fd = process_events_bell(observer->events);
         loop_first(loop, observer_events_first, observer);
-        if (loop_add(loop, &observer->source, EPOLLIN, err) < 0)
+        if (loop_add(loop, &observer->source, EPOLLIN | EPOLLET, err) < 0)
             goto undo;
     }
     *out = observer;

@@ -3,6 +3,7 @@ exhibit_unit_test(executables exhibit_record)
 exhibit_unit_test(members exhibit_record)
 exhibit_unit_test(lineage exhibit_record)
 exhibit_unit_test(spawn exhibit_record)
+exhibit_unit_test(process_events exhibit_record)
 exhibit_unit_test(trace exhibit_record)
 
 add_executable(strip-claim e2e/strip_claim.c)

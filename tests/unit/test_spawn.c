@@ -1,12 +1,8 @@
 /* Starting commands: what they inherit, and how a command that cannot be executed is told. */
 #include "record/loop.h"
-#include "record/process_events.h"
 #include "record/spawn.h"
 
 #include <errno.h>
-#include <linux/cn_proc.h>
-#include <linux/connector.h>
-#include <linux/netlink.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,108 +106,12 @@ static void an_exec_that_fails_is_told_apart_from_an_exit(void **state)
     assert_int_equal(finish(&spawned, output, sizeof output), 127 << 8);
 }
 
-struct seen {
-    pid_t child;
-    int forks;
-    int execs;
-    int exits;
-    int status;
-};
-
-static int event_take(void *context, const struct process_event *event, struct err *err)
-{
-    struct seen *seen = context;
-
-    (void)err;
-    if (event->pid != seen->child)
-        return 0;
-    seen->forks += event->kind == PROCESS_EVENT_FORK && event->parent_pid == getpid();
-    seen->execs += event->kind == PROCESS_EVENT_EXEC;
-    if (event->kind == PROCESS_EVENT_EXIT) {
-        seen->exits++;
-        seen->status = event->wait_status;
-    }
-    return 0;
-}
-
-static void process_events_tell_fork_exec_and_exit_of_a_command(void **state)
-{
-    char *argv[] = {"/bin/sh", "-c", "kill -TERM $$", NULL}, *environment[] = {NULL};
-    char note[200] = "", output[64];
-    struct process_events *events = process_events_open(note, sizeof note);
-    struct spawned spawned;
-    struct seen seen = {0};
-    struct err err;
-    uint64_t lost = 0, deadline_ns;
-
-    (void)state;
-    if (events == NULL && getenv("EXHIBIT_TEST_NO_PROCESS_EVENTS") != NULL)
-        skip();
-    assert_non_null(events);
-    spawned = start(argv, environment);
-    seen.child = spawned.pid;
-    assert_int_equal(finish(&spawned, output, sizeof output), 15);
-    deadline_ns = clock_now_ns() + 2000000000u;
-    while (seen.exits == 0 && clock_now_ns() < deadline_ns)
-        assert_int_equal(process_events_read(events, event_take, &seen, &lost, &err), 0);
-    assert_int_equal(seen.forks, 1);
-    assert_int_equal(seen.execs, 1);
-    assert_int_equal(seen.exits, 1);
-    assert_int_equal(seen.status, 15);
-    assert_int_equal(lost, 0);
-    process_events_close(events);
-}
-
-/* How many messages that wait at the bell tell of that process; all are taken. */
-static int rings_of(const struct process_events *events, pid_t pid)
-{
-    struct {
-        char headers[NLMSG_HDRLEN + sizeof(struct cn_msg)];
-        struct proc_event event;
-    } __attribute__((packed)) message;
-    int count = 0;
-
-    while (recv(process_events_bell(events), &message, sizeof message, MSG_DONTWAIT) >= 0)
-        count += message.event.event_data.exec.process_pid == pid;
-    return count;
-}
-
-static void the_bell_rings_for_programs_that_are_executed_alone(void **state)
-{
-    char *argv[] = {"/bin/true", NULL}, *environment[] = {NULL};
-    char note[200] = "", output[64];
-    struct process_events *events = process_events_open(note, sizeof note);
-    struct pollfd bell = {.events = POLLIN};
-    struct spawned spawned;
-    pid_t child;
-
-    (void)state;
-    if (events == NULL && getenv("EXHIBIT_TEST_NO_PROCESS_EVENTS") != NULL)
-        skip();
-    assert_non_null(events);
-    bell.fd = process_events_bell(events);
-    process_events_hush(events);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        _exit(0);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(rings_of(events, child), 0); /* but it was forked, and ended */
-    spawned = start(argv, environment);
-    assert_int_equal(poll(&bell, 1, 2000), 1);
-    assert_int_equal(finish(&spawned, output, sizeof output), 0);
-    assert_int_equal(rings_of(events, spawned.pid), 1);
-    process_events_close(events);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_gets_its_environment_alone_and_leads_its_group),
         cmocka_unit_test(a_command_inherits_no_descriptor_and_no_signal_setting),
         cmocka_unit_test(an_exec_that_fails_is_told_apart_from_an_exit),
-        cmocka_unit_test(process_events_tell_fork_exec_and_exit_of_a_command),
-        cmocka_unit_test(the_bell_rings_for_programs_that_are_executed_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * The kernel's half of process_events_ring.c: a record in a ring for each fork, exec and exit of the machine. Compiled for
- * the kernel's own machine (bpf(2)) and relocated at load to where this kernel keeps the fields that are read (CO-RE).
+ * The kernel's half of process_events_ring.c: a record in a ring for each fork, exec and exit of the machine. Compiled
+ * for the kernel's own machine (bpf(2)), and told at load where this kernel keeps the fields that are read (CO-RE).
  * Only an exec wakes the reader.
  */
 #include "record/process_event.h"

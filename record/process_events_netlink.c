@@ -115,8 +115,8 @@ static bool event_translate(const struct proc_event *from, struct process_event 
 }
 
 /* Takes one message apart. */
-static int message_take(struct netlink_events *events, const char *bytes, size_t size_bytes,
-                        process_event_take *take, void *context, uint64_t *lost, struct err *err)
+static int message_take(struct netlink_events *events, const char *bytes, size_t size_bytes, process_event_take *take,
+                        void *context, uint64_t *lost, struct err *err)
 {
     struct cn_msg message;
     struct proc_event raw = {0};

@@ -33,12 +33,6 @@ BIG_WORD = "x" * 120000
 BIG = f"exec /bin/sh -c 'sleep 0.3' {' '.join(['$W'] * 12)}"
 
 
-def odd_libc(**settings):
-    """The environment of a recorder on an odd machine."""
-    return {**os.environ, "LD_PRELOAD": str(hostile.BUILD / "lib" / "libodd_libc.so"),
-            "ASAN_OPTIONS": "verify_asan_link_order=0", **settings}
-
-
 def kernel_has_pid_max_of_its_own_for_a_namespace():
     return tuple(int(part) for part in os.uname().release.split(".")[:2] if part.isdigit()) >= (6, 14)
 
@@ -122,14 +116,14 @@ def setUpModule():
               if " - cgroup2 " in line]
     words = ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
            "".join(f"umount -l {point}; " for point in points) + 'exec "$@"', "--", subject("strangers"), MARK, "6"]
-    held_up = odd_libc(ODD_PAUSE="40000")
+    held_up = hostile.odd(ODD_PAUSE="40000")
     settings = [f"{name}={held_up[name]}" for name in ("LD_PRELOAD", "ASAN_OPTIONS", "ODD_PAUSE")]
     few = [(PLACES["numbers"], {"before": words}),
            (PLACES["held-up"], {"before": [*words, "/usr/bin/env", *settings]})]
     if not kernel_has_pid_max_of_its_own_for_a_namespace():
         few = []
     hostile.record_all([
-        (PLACES["clock"], {"env": odd_libc(ODD_CLOCK="1")}),
+        (PLACES["clock"], {"env": hostile.odd(ODD_CLOCK="1")}),
         *([PLACES["forth"], PLACES["back"], (PLACES["within"], {"before": FORTH})] if TIMES else []),
         PLACES["never-reaps"],
         (PLACES["never-reaps-in-snapshots"], {"words": PLACES["never-reaps-in-snapshots"].words("--snapshots")}),

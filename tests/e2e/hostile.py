@@ -5,12 +5,14 @@ import atexit
 import base64
 import collections
 import concurrent.futures
+import ctypes
 import functools
 import json
 import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,7 @@ SANITIZED = "EXHIBIT_SANITIZE:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
 ROOT = pathlib.Path(tempfile.mkdtemp(prefix="hostile-", dir="/var/tmp"))
 os.chmod(ROOT, 0o755)
 PIECE = 65536
+SYS_BPF = {"x86_64": 321, "aarch64": 280}.get(os.uname().machine, -1)
 OPEN = {"name": "open", "argv": ["/usr/bin/env", "--", "{command}"]}
 STRICT = {"name": "marked", "argv": ["/usr/bin/env", "STRICT=1", "{command}"]}  # a command can tell its mode by it
 BOOTSTRAP = [{"name": "bootstrap", "kind": "bootstrap"}]
@@ -53,6 +56,22 @@ def group_own():
 
 
 GROUP = group_own()
+
+
+def odd(**settings):
+    """The environment in which a recorder finds a machine that behaves oddly (subjects/odd_libc.c has the settings)."""
+    return {**os.environ, "LD_PRELOAD": str(BUILD / "lib" / "libodd_libc.so"),
+            "ASAN_OPTIONS": "verify_asan_link_order=0", **settings}
+
+
+def kernel_takes_programs():
+    """Whether bpf(2) is for us, and the kernel tells how its structures are laid out."""
+    create_map, ring, size = 0, 27, 4096
+    attributes = struct.pack("=IIII", ring, 0, 0, size).ljust(120, b"\0")
+    made = ctypes.CDLL(None).syscall(SYS_BPF, create_map, attributes, len(attributes))
+    if made >= 0:
+        os.close(made)
+    return made >= 0 and pathlib.Path("/sys/kernel/btf/vmlinux").exists()
 
 
 def processes():

@@ -38,6 +38,9 @@ def lo_up():
             "fcntl.ioctl(s,0x8914,struct.pack('16sH14x',b'lo',1|64));s.close();os.execvp(sys.argv[1],sys.argv[1:])")
 
 
+NO_NETWORK = ["unshare", "--net", "/usr/bin/python3", "-c", lo_up()]
+
+
 def few_processes():
     """A control group in which there is room for four processes; None where the machine gives none."""
     group = pathlib.Path("/sys/fs/cgroup/pids") / ROOT.name
@@ -63,8 +66,8 @@ def listening(pid):
 def setUpModule():
     global PLACES, PIDS
     PIDS = few_processes()
-    PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "user", "no-control-group",
-                                           "few-processes")}
+    PLACES = {name: tree(name) for name in ("plain", "pid-namespace", "net-namespace", "net-namespace-no-bpf", "user",
+                                           "no-control-group", "few-processes")}
     PLACES["no-clone3"] = tree("no-clone3", workspace="w")
     deep = PLACES["no-clone3"].folder / "w" / "folder" / "another"
     deep.mkdir(parents=True)
@@ -72,7 +75,8 @@ def setUpModule():
     hostile.record_all([
         PLACES["plain"],
         (PLACES["pid-namespace"], {"before": ["unshare", "--pid", "--fork", "--mount-proc"]}),
-        (PLACES["net-namespace"], {"before": ["unshare", "--net", "/usr/bin/python3", "-c", lo_up()]}),
+        (PLACES["net-namespace"], {"before": NO_NETWORK}),
+        (PLACES["net-namespace-no-bpf"], {"before": NO_NETWORK, "env": hostile.odd(ODD_NO_BPF="1")}),
         (PLACES["user"], {"before": AS_USER, "words": for_user(PLACES["user"])}),
         (PLACES["no-control-group"], {"before": NO_GROUPS}),
         (PLACES["no-clone3"], {"before": NO_CLONE3, "env": {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}}),
@@ -112,8 +116,14 @@ class Decisions(unittest.TestCase):
         self.assertEqual(self.source(start), "SOURCE_SNAPSHOT")
         self.assertEqual(start.process_observer_note, "process events do not show this process's own children")
 
-    def test_in_a_network_namespace_of_our_own_there_are_no_events_and_snapshots_are_used(self):
+    def test_in_a_network_namespace_of_our_own_programs_in_the_kernel_tell_the_events(self):
         start = self.decides("net-namespace")
+        if not hostile.kernel_takes_programs():
+            self.skipTest("the kernel takes no programs from us")
+        self.assertEqual((self.source(start), start.process_observer_note), ("SOURCE_PROCESS_EVENTS", ""))
+
+    def test_in_a_network_namespace_of_our_own_there_are_no_events_otherwise_and_snapshots_are_used(self):
+        start = self.decides("net-namespace-no-bpf")
         self.assertEqual(self.source(start), "SOURCE_SNAPSHOT")
         self.assertRegex(start.process_observer_note, "^the kernel refuses process events: Connection refused$")
 
@@ -143,7 +153,7 @@ class Decisions(unittest.TestCase):
             self.assertIn("\ncontrol group: one for each run\n", text)
 
     def test_the_receipt_shows_the_snapshots_to_whoever_verifies(self):
-        for name in ("pid-namespace", "net-namespace"):
+        for name in ("pid-namespace", "net-namespace-no-bpf"):
             self.assertIn("snapshots", hostile.run("exhibit-verify", PLACES[name].bundle).stdout)
 
 

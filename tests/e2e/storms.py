@@ -46,8 +46,8 @@ def setUpModule():
     hydra = {"hydra": ({"command": [subject("hydra"), "1000"]}, {"exit": 0}),
              "quick-hydra": ({"command": [subject("hydra"), "0"]}, {"exit": 0})}
     leaderless = {"leaderless": (shell(f"{subject('leaderless')} & sleep 0.3"), {"exit": 0})}
-    little = {"env": {**os.environ, "LD_PRELOAD": str(hostile.BUILD / "lib" / "libodd_libc.so"), "ODD_ROOM": "4096",
-                      "ASAN_OPTIONS": "verify_asan_link_order=0"}}
+    ring = {"env": hostile.odd(ODD_ROOM="4096")}
+    socket = {"env": hostile.odd(ODD_ROOM="4096", ODD_NO_BPF="1")}
     PLACES = {"hydra": Place("hydra", hydra), "leaderless": Place("leaderless", leaderless),
               "storm": Place("storm", storm(FORKS)),
               "little-room-storm": Place("little-room-storm", storm(FEWER + 1))}  # by that number it is told from others
@@ -62,8 +62,8 @@ def setUpModule():
     hostile.record_all([PLACES["storm"], PLACES["storm-in-trial"]], 1)
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         held = [pool.submit(held_up, PLACES[name], beside, words, before, **more) for name, beside, words, before, more in (
-            ("little-room-storm", [f"storm {FEWER + 1}"], None, (), little),
-            ("little-room-storm-in-trial", [PROBE, "/little-room-storm-in-trial/"], None, (), little),
+            ("little-room-storm", [f"storm {FEWER + 1}"], None, (), ring),
+            ("little-room-storm-in-trial", [PROBE, "/little-room-storm-in-trial/"], None, (), socket),
             ("storm-of-user", [PROBE, "/storm-of-user/"], for_user(PLACES["storm-of-user"]), AS_USER, {}))]
         *_, HELD_UP = [made.result() for made in held]
 
@@ -74,7 +74,7 @@ def observer_of(place):
 
 def held_up(place, beside, words=None, before=(), **more):
     """Makes a recording, stopped for a while when a storm rages beside a process in whose argv these texts are. Returns
-    whether it was. In a socket of little room what others start can take the place of the event by which the recorder
+    whether it was. In little room what others start can take the place of the event by which the recorder
     tests it, and then it takes snapshots: that is recorded again."""
     for tries_left in (4, 3, 2, 1, 0):
         held = recorded_once(place, beside, words, before, **more)
@@ -142,7 +142,7 @@ class Storms(unittest.TestCase):
             self.assertEqual((forks, ended, fit), (count + 1, count, True))
         return told
 
-    def test_what_a_socket_of_little_room_loses_in_a_case_is_told_and_in_a_trial_makes_the_decision_incomplete(self):
+    def test_what_a_ring_of_little_room_loses_in_a_case_is_told_and_a_socket_in_a_trial_makes_the_decision_incomplete(self):
         for name in ("storm", "storm-in-trial"):
             place = PLACES[f"little-room-{name}"]
             facts, claim = facts_of(place.bundle), claim_of(place.bundle)

@@ -1,7 +1,8 @@
 /*
  * Preloaded into a recorder: a machine that behaves oddly.
  *   ODD_CLOCK=1    the wall clock goes back by a day each time it is read, from two days after 1970 on
- *   ODD_ROOM=N     a socket gets room for N bytes, whatever is asked for
+ *   ODD_ROOM=N     a socket, and the ring of process events, gets room for N bytes, whatever is asked for
+ *   ODD_NO_BPF=1   the kernel takes no programs
  *   ODD_PAUSE=US   it is held up before it looks at all processes, and before it takes hold of one
  *   ODD_FILES=N:M  from the Nth file, folder, pipe or process that it opens, M times, the system has no descriptor left
  *   ODD_PIPES=N:M  so for pipes alone
@@ -11,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,6 +101,20 @@ static void pause_make(void)
         (void)usleep((unsigned)atoi(pause_us));
 }
 
+/* What the machine makes of a bpf(2). Returns 0, or -1 where it refuses. */
+static int bpf_bend(long command, union bpf_attr *attributes)
+{
+    const char *room = getenv("ODD_ROOM");
+
+    if (getenv("ODD_NO_BPF") != NULL) {
+        errno = EPERM;
+        return -1;
+    }
+    if (room != NULL && command == BPF_MAP_CREATE && attributes->map_type == BPF_MAP_TYPE_RINGBUF)
+        attributes->max_entries = (unsigned)atoi(room);
+    return 0;
+}
+
 long syscall(long number, ...)
 {
     long (*real)(long, ...), given[6];
@@ -112,6 +128,8 @@ long syscall(long number, ...)
     if (number == SYS_pidfd_open)
         pause_make();
     if (number == SYS_pidfd_open && is_out_of_files())
+        return -1;
+    if (number == SYS_bpf && bpf_bend(given[0], (union bpf_attr *)given[1]) < 0)
         return -1;
     return real(number, given[0], given[1], given[2], given[3], given[4], given[5]);
 }

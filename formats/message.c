@@ -8,6 +8,7 @@
 #include "proto/exhibit.pb-c.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,8 +135,18 @@ static int check_field(const ProtobufCMessage *message, const ProtobufCFieldDesc
     return 0;
 }
 
-/* Whether the field is of a union in which another one is set: that of an event has most of its fields. */
-static inline bool field_is_another(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+/*
+ * A message that looks as if its type had none of the fields of a union but the one that is set: an event's has most of
+ * its fields, and each is looked at several times by whoever checks, measures and packs. Shares all else with it.
+ */
+struct brief {
+    ProtobufCMessageDescriptor descriptor;
+    ProtobufCFieldDescriptor fields[16];
+    _Alignas(max_align_t) char message[256];
+};
+
+/* Whether the field is of a union in which another one is set. */
+static bool field_is_another(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
     uint32_t chosen;
 
@@ -143,6 +154,30 @@ static inline bool field_is_another(const ProtobufCMessage *message, const Proto
         return false;
     memcpy(&chosen, (const char *)message + field->quantifier_offset, sizeof chosen);
     return chosen != field->id;
+}
+
+/* Makes the brief form in `room`. Returns the message itself where it is as short, or too large. */
+static const ProtobufCMessage *brief_of(const ProtobufCMessage *message, struct brief *room)
+{
+    const ProtobufCMessageDescriptor *whole = message->descriptor;
+    const size_t most = sizeof room->fields / sizeof *room->fields;
+    unsigned count = 0;
+
+    if (whole->n_fields <= most || whole->sizeof_message > sizeof room->message)
+        return message;
+    for (unsigned i = 0; i < whole->n_fields; i++) {
+        if (field_is_another(message, &whole->fields[i]))
+            continue;
+        if (count == most)
+            return message;
+        room->fields[count++] = whole->fields[i];
+    }
+    room->descriptor = *whole;
+    room->descriptor.fields = room->fields;
+    room->descriptor.n_fields = count;
+    memcpy(room->message, message, whole->sizeof_message);
+    ((ProtobufCMessage *)room->message)->descriptor = &room->descriptor;
+    return (const ProtobufCMessage *)room->message;
 }
 
 int message_check(const ProtobufCMessage *message, struct err *err)
@@ -164,10 +199,13 @@ int message_check(const ProtobufCMessage *message, struct err *err)
 
 int message_pack(const ProtobufCMessage *message, size_t max_bytes, struct bytes *out, struct err *err)
 {
+    struct brief room;
     struct bytes packed = *out;
     size_t size_bytes;
-    int code = message_check(message, err);
+    int code;
 
+    message = brief_of(message, &room);
+    code = message_check(message, err);
     if (code < 0)
         return code;
     packed.size_bytes = 0;
@@ -232,6 +270,14 @@ static int check_form(const ProtobufCMessage *message, const void *from, size_t 
                    message->descriptor->short_name, size_bytes);
 }
 
+static int check_plain(const ProtobufCMessage *message, const void *from, size_t size_bytes, struct err *err)
+{
+    struct brief room;
+
+    message = brief_of(message, &room);
+    return message_check(message, err) < 0 ? err->code : check_form(message, from, size_bytes, err);
+}
+
 /* Unpacks and, unless `known`, checks a message; what it takes on the way is given back but for that in an arena. */
 static int unpack(struct arena *arena, bool known, const ProtobufCMessageDescriptor *descriptor, const void *from,
                   size_t size_bytes, ProtobufCMessage **out, struct err *err)
@@ -254,7 +300,7 @@ static int unpack(struct arena *arena, bool known, const ProtobufCMessageDescrip
                        descriptor->short_name, size_bytes);
     if (message == NULL)
         return err_set(err, ERR_FORMAT, "%zu bytes are no %s", size_bytes, descriptor->short_name);
-    if (!known && (message_check(message, err) < 0 || check_form(message, from, size_bytes, err) < 0)) {
+    if (!known && check_plain(message, from, size_bytes, err) < 0) {
         protobuf_c_message_free_unpacked(message, &allocator);
         return err->code;
     }

@@ -39,12 +39,11 @@ int observer_tick(struct observer *observer, struct err *err)
     return code;
 }
 
-/* Whether an event is still to come: a member is gone, and not one of which only the last threads were waited for. */
+/* Whether an event is still to come: a member is gone, and its end was not written down. */
 static bool event_is_awaited(const struct observer *observer)
 {
     for (size_t i = 0; i < observer->members.count; i++)
-        if (!observer->members.items[i].exit_pending &&
-            proc_is_gone(observer->members.items[i].pid, observer->members.items[i].start_time))
+        if (proc_is_gone(observer->members.items[i].pid, observer->members.items[i].start_time))
             return true;
     return false;
 }

@@ -14,14 +14,58 @@
 #define STORM_EXECS 32
 #define STORM_PAUSE_NS 2000000
 
+/*
+ * Of a process that had threads the end of the first one may tell nothing of it: others go on, or one of them has
+ * executed a program, and has its number now. So it waits until the process is gone.
+ */
+static void exit_hold_back(struct observer *observer, struct member *member, int wait_status)
+{
+    if (member->start_time == 0)
+        member->start_time = lineage_start_time(&observer->members, member->pid);
+    member->exit_pending = true;
+    member->wait_status = wait_status;
+    observer->exits_pending = true;
+}
+
+/* Looks who of those whose exit waits is gone. Returns whether anybody is. */
+static bool exits_look(struct observer *observer)
+{
+    bool found = false;
+
+    observer->exits_pending = false;
+    for (size_t i = 0; i < observer->members.count; i++) {
+        struct member *member = &observer->members.items[i];
+
+        if (!member->exit_pending)
+            continue;
+        observer->exits_pending = true;
+        member->seen_gone = proc_is_gone(member->pid, member->start_time);
+        found |= member->seen_gone;
+    }
+    return found;
+}
+
+/* Writes down the exits of those whom exits_look found gone, and no event since then told otherwise. */
+static int exits_put(struct observer *observer, struct err *err)
+{
+    for (size_t place = 0; place < observer->members.count;) {
+        struct member *member = &observer->members.items[place];
+
+        if (!member->exit_pending || !member->seen_gone) {
+            place++;
+            continue;
+        }
+        if (observer_put_exit(&observer->log, member, member->wait_status, err) < 0)
+            return err->code;
+        members_remove(&observer->members, place);
+    }
+    return 0;
+}
+
 static int exit_take(struct observer *observer, struct member *member, int wait_status, struct err *err)
 {
-    struct proc_stat stat;
-
-    if (member->threaded && proc_stat_read(member->pid, &stat) && stat.start_time == member->start_time &&
-        stat.thread_count > 1) {
-        member->exit_pending = true; /* the first thread alone: the process is gone when the others are */
-        member->wait_status = wait_status;
+    if (member->threaded) {
+        exit_hold_back(observer, member, wait_status);
         return 0;
     }
     if (observer_put_exit(&observer->log, member, wait_status, err) < 0)
@@ -56,6 +100,7 @@ static int event_take(void *context, const struct process_event *event, struct e
     }
     if (event->kind == PROCESS_EVENT_EXIT)
         return exit_take(observer, member, event->wait_status, err);
+    member->threaded = member->exit_pending = member->seen_gone = false; /* one thread is left, whichever it was */
     observer->window_execs++;
     if (observer_put_exec(&observer->log, event->pid, err) < 0)
         return err->code;
@@ -90,6 +135,10 @@ int observer_events_drain(struct observer *observer, struct err *err)
     uint64_t lost;
 
     if (process_events_read(observer->events, event_take, observer, &observer->lost, err) < 0)
+        return err->code;
+    if (observer->exits_pending && exits_look(observer) &&
+        (process_events_read(observer->events, event_take, observer, &observer->lost, err) < 0 ||
+         exits_put(observer, err) < 0))
         return err->code;
     if (observer->log.run == 0)
         observer->lost = 0; /* nothing of ours ran */

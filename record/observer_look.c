@@ -128,7 +128,7 @@ int observer_sweep(struct observer *observer, bool late, struct err *err)
         int code;
 
         member->seen_gone = proc_is_gone(member->pid, member->start_time);
-        if (!member->seen_gone || (observer->events != NULL && !was_gone && !late && !member->exit_pending)) {
+        if (!member->seen_gone || (observer->events != NULL && !was_gone && !late)) {
             place++;
             continue;
         }

@@ -29,6 +29,7 @@ struct observer {
     uint64_t swept_at_ns;
     uint64_t window_at_ns; /* when the counting of window_execs began */
     unsigned window_execs;
+    bool exits_pending; /* some members' are */
     uint64_t lost;
     void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns);
     void *context;

@@ -1,5 +1,5 @@
 # A hostile world around the recorder: bad commands, leftovers, awkward machines, secrets, wrong options.
-foreach(subject flood count_children echo_bytes litter storm hydra leaderless strangers never_reaps)
+foreach(subject flood count_children echo_bytes litter storm hydra leaderless strangers never_reaps successor)
     add_executable(${subject} subjects/${subject}.c)
     target_link_libraries(${subject} PRIVATE exhibit_warnings)
     # Subjects are measured: what a sanitizer starts or keeps in them is not theirs.

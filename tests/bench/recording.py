@@ -142,8 +142,8 @@ def measure_recording(build, work, rounds, table):
             traced = statistics.median(times["traced"])
             table.row(f"record {name}: strace -f", f"{traced:.1f} ms", f"{traced / base:.2f}")
         if times["sent"]:
-            more("bare, and process events sent to who reads none", "sent")
-            more("bare, and process events read every 10 ms and forgotten", "read")
+            more("bare, and process events sent by netlink to who reads none", "sent")
+            more("bare, and process events by netlink read every 10 ms and forgotten", "read")
         if name == "flood":
             for what, key in (("the command itself", "command"),
                               ("its strict run, in memory that the first has used", "strict")):

@@ -57,6 +57,9 @@ def places():
     odd = {"command": [subject("echo_bytes"), b64(braced), b64(b"\xff{{\xfe")], "environment": {"ODD": b64(braced)},
            "stdin": b64(bytes(range(256)) * 4)}
     cases = {
+        "successor": ({"command": [subject("successor"), "/bin/sh", "-c", "sleep 0.2; (exit 4); exit 3"]}, {"exit": 3}),
+        "successors": (shell(f"for i in 1 2 3 4 5 6 7 8 9; do {subject('successor')} /bin/sh -c 'exit 3'; done; exit 0"),
+                       {"exit": 0}),
         "endless": (shell('trap "" TERM INT HUP; [ -z "$STRICT" ] && exit 0; while :; do sleep 1; done',
                           watchdog_ms=1000), {"exit": 0}),
         "descendant": (shell("(sleep 300 &); echo $$; exit 0"), {"exit": 0}),
@@ -179,6 +182,24 @@ class Commands(unittest.TestCase):
             self.skipTest("no process events")
         seen = {tuple(what.argv) for _, what in FACTS.all("process_identity", ("fresh", "baseline"))}
         self.assertLessEqual({(b"sleep", b"0.031"), (b"sleep", b"0.032"), (b"sleep", b"0.033")}, seen)
+
+    def test_a_process_whose_thread_executes_a_program_goes_on_and_has_one_end(self):
+        if hostile.name_of(FACTS.start, "process_observer") != "SOURCE_PROCESS_EVENTS":
+            self.skipTest("no process events")
+        for mode in MODES:
+            root = FACTS.one("spawned", ("successor", mode))[1].pid
+            seen = [(kind, event.seq) for kind in ("process_exec", "process_exit")
+                    for event, what in FACTS.all(kind, ("successor", mode)) if what.pid == root]
+            self.assertEqual([kind for kind, _ in sorted(seen, key=lambda item: item[1])],
+                             ["process_exec"] * (len(seen) - 1) + ["process_exit"])
+            (end,) = [what for _, what in FACTS.all("process_exit", ("successor", mode)) if what.pid == root]
+            self.assertEqual(end.exit_status, 3)
+            children = {what.pid for _, what in FACTS.all("process_fork", ("successor", mode)) if what.parent_pid == root}
+            self.assertEqual(len(children), 2)
+            shell_pid = FACTS.one("spawned", ("successors", mode))[1].pid
+            forked = {what.pid for _, what in FACTS.all("process_fork", ("successors", mode))} - {shell_pid}
+            ended = [what.exit_status for _, what in FACTS.all("process_exit", ("successors", mode)) if what.pid in forked]
+            self.assertEqual(ended, [3] * 9)
 
     def test_of_a_trial_no_digest_waits(self):
         self.assertNotEqual(RELAYED.done.code, 5, RELAYED.done)

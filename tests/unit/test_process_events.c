@@ -61,7 +61,7 @@ static struct process_events *open_ring(void)
     return process_events_ring(ROOM_BYTES);
 }
 
-/* Opens the source that the test was given; skips where the machine has it not (.ci/run takes no skips if it should). */
+/* Opens the source that the test was given; skips where the machine has it not, as no full one may. */
 static struct process_events *opened(void **state)
 {
     struct process_events *(*const *open_one)(void) = *state;

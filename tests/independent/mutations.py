@@ -177,9 +177,9 @@ def a_refused_connection_where_the_network_is_private(scene):
 @fails("complete.outcomes")
 def a_refused_connection_where_an_uplink_came_later(scene):
     a_refused_connection_where_the_network_is_private(scene)
-    first = scene.identities("tree", "parent")[0]
-    scene.add(first, "process_identity", first.run).CopyFrom(first)
-    scene.identities("tree", "parent")[1].process_identity.routes_beyond_loopback = 1
+    last = scene.identities("tree", "parent")[-1]
+    scene.add(last, "process_identity", last.run).CopyFrom(last)
+    scene.identities("tree", "parent")[-1].process_identity.routes_beyond_loopback = 1
 
 
 @fails("boundary.attempts")

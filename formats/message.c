@@ -30,7 +30,7 @@ static const struct {
 static bool field_is_optional(const ProtobufCMessageDescriptor *message, const ProtobufCFieldDescriptor *field)
 {
     for (size_t i = 0; i < sizeof optional_fields / sizeof *optional_fields; i++)
-        if (optional_fields[i].message == message && strcmp(optional_fields[i].field, field->name) == 0)
+        if (optional_fields[i].message->name == message->name && strcmp(optional_fields[i].field, field->name) == 0)
             return true;
     return false;
 }

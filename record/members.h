@@ -19,7 +19,7 @@ struct member {
     uint64_t identity_hash;     /* of what its identity was when last read; 0: unread */
     uint64_t network_namespace; /* as its identity told; 0: unread */
     int64_t routes;             /* beyond the loopback, as well; -1: unread */
-    bool threaded;              /* it had more than its first thread since it executed something */
+    bool threaded;              /* it had more than its first thread */
     bool seen_gone;             /* the last time it was looked at */
     bool exit_pending;          /* its first thread ended: whether it did, is not known yet */
     int wait_status;            /* where exit_pending */

@@ -6,6 +6,7 @@
 #include "record/observer_state.h"
 #include "record/proc.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #define STORM_WINDOW_NS 10000000ull /* more than STORM_EXECS in so long are a storm */
 #define STORM_EXECS 32
 #define STORM_PAUSE_NS 2000000
+#define EXITS_EACH_NS 5000000 /* how often those are looked at whose exit waits: a process may stay so for long */
 
 /*
  * Of a process that had threads the end of the first one may tell nothing of it: others go on, or one of them has
@@ -23,8 +25,22 @@ static void exit_hold_back(struct observer *observer, struct member *member, int
     if (member->start_time == 0)
         member->start_time = lineage_start_time(&observer->members, member->pid);
     member->exit_pending = true;
+    member->seen_gone = false;
     member->wait_status = wait_status;
     observer->exits_pending = true;
+    observer->exits_looked_at_ns = 0;
+}
+
+/* Whether he whose exit waits is gone. */
+static bool exit_is_true(const struct observer *observer, struct member *member)
+{
+    struct proc_stat stat;
+
+    if (member->start_time == 0)
+        member->start_time = lineage_start_time(&observer->members, member->pid);
+    if (member->start_time != 0)
+        return proc_is_gone(member->pid, member->start_time);
+    return !proc_stat_read(member->pid, &stat) && (errno == ENOENT || errno == ESRCH);
 }
 
 /* Looks who of those whose exit waits is gone. Returns whether anybody is. */
@@ -32,6 +48,7 @@ static bool exits_look(struct observer *observer)
 {
     bool found = false;
 
+    observer->exits_looked_at_ns = clock_now_ns();
     observer->exits_pending = false;
     for (size_t i = 0; i < observer->members.count; i++) {
         struct member *member = &observer->members.items[i];
@@ -39,7 +56,7 @@ static bool exits_look(struct observer *observer)
         if (!member->exit_pending)
             continue;
         observer->exits_pending = true;
-        member->seen_gone = proc_is_gone(member->pid, member->start_time);
+        member->seen_gone = exit_is_true(observer, member);
         found |= member->seen_gone;
     }
     return found;
@@ -85,6 +102,11 @@ static int event_take(void *context, const struct process_event *event, struct e
         /* The recorder starts nothing but roots: its other children are of the run, by CLONE_PARENT. */
         if (members_find(&observer->members, event->parent_pid) == NULL && event->parent_pid != getpid())
             return 0;
+        /* His number has come round: whose exit waited under it, is gone. */
+        member = members_find(&observer->members, event->pid);
+        if (member != NULL && member->exit_pending &&
+            observer_put_exit(&observer->log, member, member->wait_status, err) < 0)
+            return err->code;
         if (event->pid != observer->root &&
             (observer_member_add(observer, event->pid, 0, err) < 0 ||
              bytes_add(&observer->fresh, &event->pid, sizeof event->pid, LIMIT_PROCESSES * sizeof event->pid, err) < 0))
@@ -100,7 +122,7 @@ static int event_take(void *context, const struct process_event *event, struct e
     }
     if (event->kind == PROCESS_EVENT_EXIT)
         return exit_take(observer, member, event->wait_status, err);
-    member->threaded = member->exit_pending = member->seen_gone = false; /* one thread is left, whichever it was */
+    member->exit_pending = member->seen_gone = false; /* the first thread's end, if it told any, was not its own */
     observer->window_execs++;
     if (observer_put_exec(&observer->log, event->pid, err) < 0)
         return err->code;
@@ -136,7 +158,8 @@ int observer_events_drain(struct observer *observer, struct err *err)
 
     if (process_events_read(observer->events, event_take, observer, &observer->lost, err) < 0)
         return err->code;
-    if (observer->exits_pending && exits_look(observer) &&
+    if (observer->exits_pending && clock_now_ns() - observer->exits_looked_at_ns >= EXITS_EACH_NS &&
+        exits_look(observer) &&
         (process_events_read(observer->events, event_take, observer, &observer->lost, err) < 0 ||
          exits_put(observer, err) < 0))
         return err->code;

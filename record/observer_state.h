@@ -29,7 +29,8 @@ struct observer {
     uint64_t swept_at_ns;
     uint64_t window_at_ns; /* when the counting of window_execs began */
     unsigned window_execs;
-    bool exits_pending; /* some members' are */
+    bool exits_pending;          /* some members' are */
+    uint64_t exits_looked_at_ns; /* 0: somebody's is new */
     uint64_t lost;
     void (*identity)(void *context, const Exhibit__ProcessIdentity *identity, uint64_t at_ns);
     void *context;

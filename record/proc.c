@@ -125,7 +125,8 @@ bool proc_is_gone(pid_t pid, uint64_t start_time)
         return errno == ENOENT || errno == ESRCH;
     if (stat.start_time != start_time)
         return true;
-    return (stat.state == 'Z' || stat.state == 'X') && stat.thread_count <= 1;
+    /* No thread at all: in the middle of an exec by another thread, or of its end; the next look will tell. */
+    return (stat.state == 'Z' || stat.state == 'X') && stat.thread_count == 1;
 }
 
 /* Copies bytes to a protobuf bytes field. False: out of memory. */

@@ -46,9 +46,9 @@ static __always_inline int tell(const struct process_event *told, unsigned long 
     return 0;
 }
 
-/* Before the child runs. */
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(tell_fork, struct task_struct *forker, struct task_struct *child)
+/* Before the child runs. (At sched_process_fork no thread is told that the kernel makes for a process.) */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(tell_fork, struct task_struct *child)
 {
     struct process_event event = {.kind = PROCESS_EVENT_THREAD, .pid = child->tgid};
 

@@ -192,6 +192,7 @@ class Commands(unittest.TestCase):
                     for event, what in FACTS.all(kind, ("successor", mode)) if what.pid == root]
             self.assertEqual([kind for kind, _ in sorted(seen, key=lambda item: item[1])],
                              ["process_exec"] * (len(seen) - 1) + ["process_exit"])
+            self.assertGreaterEqual(len(seen), 3)
             (end,) = [what for _, what in FACTS.all("process_exit", ("successor", mode)) if what.pid == root]
             self.assertEqual(end.exit_status, 3)
             children = {what.pid for _, what in FACTS.all("process_fork", ("successor", mode)) if what.parent_pid == root}

@@ -182,6 +182,15 @@ def a_refused_connection_where_an_uplink_came_later(scene):
     scene.identities("tree", "parent")[-1].process_identity.routes_beyond_loopback = 1
 
 
+@fails()
+def a_refused_connection_where_an_uplink_was_before_the_process_was_the_role(scene):
+    a_refused_connection_where_the_network_is_private(scene)
+    first = scene.identities("tree", "parent")[0]
+    scene.add(first, "process_identity", first.run).CopyFrom(first)
+    first.process_identity.argv[-1] = b"before"
+    first.process_identity.routes_beyond_loopback = 1
+
+
 @fails("boundary.attempts")
 def a_connection_that_nobody_saw_where_the_network_is_private(scene):
     scene.replace_in_rows("tree", "parent", b" tcp=errno:13", b" tcp=ok")

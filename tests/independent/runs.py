@@ -47,7 +47,7 @@ class Identity:
     def __init__(self, event):
         self.seen = event.process_identity
         self.pid, self.start_time = self.seen.pid, self.seen.start_time
-        self.first_at = event.at_ns
+        self.first_at, self.seq = event.at_ns, event.seq
         self.gone_at = self.gone_seq = None
         self.later = []  # what further events tell of the same process
 
@@ -179,7 +179,8 @@ class Run:
         identity = self.identities[role] = next(iter(found.values()))
         identity.later = [event.process_identity for event in self.of("process_identity")
                           if (event.process_identity.pid, event.process_identity.start_time) ==
-                          (identity.pid, identity.start_time) and event.process_identity.executable_sha256 in probes]
+                          (identity.pid, identity.start_time) and event.process_identity.executable_sha256 in probes
+                          and event.seq > identity.seq]
         for event in sorted(self.of("process_exit") + self.of("process_gone"), key=lambda event: event.seq):
             gone = getattr(event, event.kind)
             if (gone.pid, gone.start_time) == (identity.pid, identity.start_time):

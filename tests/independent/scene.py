@@ -89,10 +89,12 @@ class Scene:
                                                 for line in piece.splitlines(keepends=True)))
 
     def identities(self, name, role):
+        """From the first on that has the role's argv: the process may have been seen before it executed that."""
         run = self.runs[(name, "strict", 1)]
         found = run.identities[role]
         return [e for e in self.of("process_identity", run.number)
-                if (e.process_identity.pid, e.process_identity.start_time) == (found.pid, found.start_time)]
+                if (e.process_identity.pid, e.process_identity.start_time) == (found.pid, found.start_time)
+                and list(e.process_identity.argv) == list(found.seen.argv)]
 
     def exits(self, name, role):
         run = self.runs[(name, "strict", 1)]
